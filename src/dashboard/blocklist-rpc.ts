@@ -124,7 +124,7 @@ async function blockablePart(scope: Scope, { sessionId, part: wanted }: PartOfPa
   throw new DomainError("invalid_field", detail, { field: "payment.part" });
 }
 
-/** Returns an entry as the audit trail keeps it: nothing that the customer's data could be told from. */
+/** Returns an entry for the audit trail, without the fields that could reveal the customer's data. */
 function audited({ kind, network, cardLast4, sessionId, reason, endsAt }: BlocklistEntry) {
   return {
     kind,

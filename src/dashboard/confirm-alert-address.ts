@@ -86,7 +86,7 @@ export async function mailCounted(
   return problemOf(await mailer.send({ to: caused.address, ...mail }));
 }
 
-/** Returns why a mail was not accepted. Undefined stands for an installation without a mail server. */
+/** Returns why a mail was not accepted. Undefined means an installation without a mail server. */
 function problemOf(handover: Handover | undefined): string {
   if (handover === undefined) return "This installation has no mail server. Ask your operator to set one up.";
   switch (handover.kind) {

@@ -48,7 +48,7 @@ type ServedEnvironment = Omit<DashboardEnvironment, "cells"> & {
 export type ServedParts = DashboardParts & {
   readonly environments: Readonly<Partial<Record<"test" | "live", ServedEnvironment>>>;
   readonly accounts: Database;
-  /** Where internal services call. */
+  /** The entry of internal services. */
   readonly services?: CallingServices;
 };
 

@@ -99,7 +99,7 @@ function credentialMethods(parts: DashboardParts): Pick<Methods, WithCredentials
       const { rpcContext, change, ...scope } = scopedContextOf(context);
       const connection = await requireConnection(scope.environment.database, scope.merchantId, connectionId);
       refuseMisshapen(requireVerifiable(scope.environment, connection.gateway), credentials);
-      // New credentials of an account that was never verified are a question to nobody, so live payments stay away.
+      // If the account was never verified, its new credentials need no confirmation, so live payments stay away.
       const routes = routingAnswer(
         scope.environment,
         connection,

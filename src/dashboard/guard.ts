@@ -229,7 +229,7 @@ export function isChanging(method: DescMethod): boolean {
   return method.idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
 }
 
-// One text for every invalid token, so that callers cannot learn which tokens exist.
+// The same text for every invalid token, so that callers cannot learn which tokens exist.
 const invalidTokenDetail = "Send an operator token of this installation as `Authorization: Bearer <token>`.";
 
 async function authenticate(parts: ServedParts, method: DescMethod, headers: Headers): Promise<Caller> {

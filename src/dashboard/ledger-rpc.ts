@@ -17,7 +17,7 @@ const exportRows = 1_000;
 export const ledgerService: ServiceImpl<typeof LedgerService> = {
   async getLedgerTotals(days, context) {
     const { merchantId, environment } = scopedContextOf(context);
-    // Never a replica, for the same reason as below.
+    // A replica is never used, for the same reason as below.
     const totals = await totalLedger(environment.database, { merchantId, days });
     const places = Map.groupBy(totals, ({ gateway, currency }) => `${gateway} ${currency}`);
     const sorted = [...places].toSorted(([one], [other]) => (one < other ? -1 : 1));
@@ -26,7 +26,7 @@ export const ledgerService: ServiceImpl<typeof LedgerService> = {
 
   async exportLedger({ pageToken, ...days }, context) {
     const { rpcContext, merchantId, environment } = scopedContextOf(context);
-    // Never a replica, which may lag behind what is known to be closed.
+    // A replica is never used: it may lag behind the days that are known to be closed.
     const { entries, nextPageToken = "" } = await readLedger([environment.database], {
       merchantId,
       days,
@@ -42,7 +42,7 @@ export const ledgerService: ServiceImpl<typeof LedgerService> = {
   },
 };
 
-// How an entry changes the merchant's balance at the gateway.
+// The sign of each entry in the merchant's balance at the gateway.
 const signs = {
   CAPTURED: 1,
   CAPTURE_FAILED: -1,

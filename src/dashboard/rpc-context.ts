@@ -1,4 +1,4 @@
-/** One call of a dashboard rpc: its caller, its merchant and environment, and its row in the audit trail. */
+/** The context of a dashboard call: its caller, its merchant and environment, and its row in the audit trail. */
 import { createContextKey, type HandlerContext } from "@connectrpc/connect";
 import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
 import { type AuditFact, recordAudit, recordMemberAudit } from "../accounts/audit-trail.ts";
@@ -26,7 +26,7 @@ export type RequireRight = (accounts: Tx) => Promise<void>;
 
 type Run<Result> = (tx: Tx) => Promise<Result>;
 
-/** What the second person asks of a call's transactions. Only calls of a merchant that wants one have it. */
+/** The approval that a call's transactions need. Only calls of a merchant that wants a second person have it. */
 export type Gate = {
   /** Runs before the changes of each transaction, of an environment or of the accounts. Throws to undo it. */
   readonly before: (tx: Tx, database: "environment" | "accounts") => Promise<void>;
@@ -165,7 +165,7 @@ export class RpcContext {
         isDurable = true;
       });
     } catch (error) {
-      // Only the locks were left to release, which a broken connection does too.
+      // Only the locks remained to be released, which a broken connection does too.
       if (!isDurable) throw error;
     }
   }

@@ -92,7 +92,7 @@ function notStopped({ stopped }: MethodWithState): DomainError {
   return new DomainError("state_conflict", lost);
 }
 
-/** Returns a card as the audit trail keeps it: nothing that the customer could be told from. */
+/** Returns a card for the audit trail, without the fields that could reveal the customer. */
 function auditedCard({ brand, last4, expMonth, expYear }: MethodWithState) {
   return { cardBrand: brand, cardLast4: last4, expires: `${String(expMonth).padStart(2, "0")}/${expYear}` };
 }

@@ -77,7 +77,7 @@ export function createWalletsService(): ServiceImpl<typeof WalletsService> {
       const after = { kind: named, key: id, state: "DROPPED" };
       if (named === "apple_identity") await changeAudited(context, after, (tx) => dropIdentity(tx, parts, id));
       else {
-        // No checkout may offer a wallet whose key is gone.
+        // A checkout must not offer a wallet whose key is deleted.
         await publish(context, after, { without: id });
         await requireKeys(parts).drop({ merchantId, id });
         await publish(context, after, { ifOther: true });
@@ -142,8 +142,9 @@ async function changeAudited(
 const turnsMax = 5;
 
 /**
- * Writes the public halves of the vault's keys into what checkouts read. The vault is asked outside of the transaction, so it is asked
- * again afterwards, until checkouts read what it has. With `ifOther` nothing is written where they do.
+ * Writes the public halves of the vault's keys into what checkouts read. The call to the vault is outside of the
+ * transaction, so it is repeated afterwards until checkouts read the vault's keys. With `ifOther`, writes nothing if
+ * they do already.
  */
 async function publish(
   context: HandlerContext,

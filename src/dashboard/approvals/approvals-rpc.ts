@@ -106,7 +106,7 @@ function policyMessage(policy: ApprovalPolicy) {
 
 /** The sentences are made again from the bytes: what is shown is what runs. */
 async function pendingMessage(parts: DashboardParts, approval: Approval) {
-  // Where operators call, no key opens the request.
+  // The operators' port has no key that opens the request.
   if (parts.signIns === undefined) return approvalMessage(approval);
   const opened = await openCall(parts, approval);
   if (opened.type === "outdated") return approvalMessage({ ...approval, status: "OUTDATED" });

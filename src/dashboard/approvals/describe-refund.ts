@@ -1,4 +1,4 @@
-/** A refund for a second person: its amount, and what the refunds of its payment come to with it. */
+/** Describes a refund for its second person: its amount, and the total of the payment's refunds with it. */
 import type { RefundPaymentRequest } from "../../../gen/dashboard/v1/payments_pb.ts";
 import { lockSession, type SessionRow, selectPayment, wholeSession } from "../../core/record/load-session.ts";
 import { refundableMinor, refundedMinor } from "../../core/rows/payment.ts";

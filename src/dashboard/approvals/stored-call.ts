@@ -20,7 +20,7 @@ export type OpenedCall = {
   readonly described: Described;
 };
 
-/** Opens a call that waits. `outdated`: what it is about was changed since, so that it would do something else. */
+/** Opens a call that waits. `outdated`: its subject was changed since, so that the call would do something else. */
 export async function openCall(
   parts: DashboardParts,
   approval: Approval,

@@ -1,4 +1,4 @@
-/** Decides whom an identity provider's answer signs in, links, proves or makes a member. */
+/** Decides whether an identity provider's answer signs a person in, links or proves a sign-in, or makes a member. */
 import { recordAudit, recordMemberAudit } from "../../accounts/audit-trail.ts";
 import {
   findByIdentity,
@@ -67,7 +67,7 @@ function identityOf({ provider, claims }: Arrival): Identity {
   return { issuer: provider.issuer, subject: claims.sub };
 }
 
-/** Returns the address for which the provider's word counts: verified, and of a domain of its own. */
+/** Returns the address that the provider vouches for: verified, and of one of its own domains. */
 function verifiedEmail({ provider, claims }: Arrival): string | undefined {
   const email = typeof claims.email === "string" ? normalizeEmail(claims.email) : undefined;
   const counts = email !== undefined && claims.email_verified === true && hasDomain(provider, email);
@@ -131,7 +131,7 @@ function valuesOf(claim: unknown): readonly unknown[] {
   return Array.isArray(claim) ? claim : [claim];
 }
 
-/** Writes what the provider gives and nothing else: memberships of another source stay as they are. */
+/** Writes the roles that the provider gives; memberships of another source do not change. */
 async function writeRoles(
   { runtime }: Parts,
   tx: Tx,

@@ -14,7 +14,7 @@ export type Flow = {
   /** The page to open afterwards, a path of this origin. */
   readonly next: string;
   readonly invitationToken?: string;
-  /** The browser's sign-in: the one to link or prove, or the one that ends when another one begins. */
+  /** The browser's sign-in to link or prove, or the sign-in that ends when another one begins. */
   readonly signIn?: { readonly id: SignInId; readonly memberId: MemberId };
 };
 

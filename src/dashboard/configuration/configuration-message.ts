@@ -24,7 +24,7 @@ import { ruleMessage } from "../routing-messages.ts";
 import { type AllSettings, loadAllSettings, revisedSettings } from "../settings-rpc.ts";
 import { type HeldAlerts, sorted } from "./plan-alerts-and-limits.ts";
 
-/** A merchant's configuration as its rows hold it. `rule` is the one that was set last, never the default rule. */
+/** A merchant's configuration as its rows hold it. `rule` is the latest rule, never the default rule. */
 export type Held = {
   readonly connections: readonly Connection[];
   readonly rule: RoutingRule | undefined;
@@ -134,7 +134,7 @@ export function configurationMessage(held: Held): Configuration {
       repeatedOrders: RepeatedOrdersMessage[settings.repeatedOrders],
     },
     webhooks: { endpoints: endpoints.map(({ url, eventTypes }) => ({ url, eventTypes: [...(eventTypes ?? [])] })) },
-    // One that was never verified is not part of it yet.
+    // A connection that was never verified is not part of the configuration yet.
     connections: { accounts: connections.filter((one) => one.credentialVersion !== null).map(connectedMessage) },
     alerts: { addresses: [...alerts.addresses], mutedTopics: alerts.mutedTopics.map((topic) => TopicMessage[topic]) },
     refundLimits: {

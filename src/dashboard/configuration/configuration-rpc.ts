@@ -79,7 +79,7 @@ export function createConfigurationService(parts: DashboardParts): ServiceImpl<t
       });
       const { plan, addedEndpoints, addresses, held } = applied;
       if (plan.changes.length === 0) rpcContext.leaveNoRow();
-      // Also where nothing differs: an earlier call may have given up while a payment was being written.
+      // This runs even if nothing differs: an earlier call may have given up while a payment was being written.
       if (desired!.checkout?.repeatedOrders === RepeatedOrders.REFUSE)
         await fillOrders(rpcContext.transactingIn(environment), merchantId);
       const { unconfirmed = [], removals = 0 } = addresses ?? {};
@@ -112,7 +112,7 @@ async function copyFrom(parts: DashboardParts, { fromEnvironment, choices, held,
 
 const sectionsOfOwners = /^(connections|alerts|refundLimits)\b/;
 
-/** As the single methods of these sections, this is for owners and operators. */
+/** Admits owners and operators, like the single methods of these sections. */
 function requireOwner({ rpcContext, merchantId }: ScopedContext, { changes }: Plan): void {
   const [change] = changes.filter(({ path }) => sectionsOfOwners.test(path));
   if (change === undefined || !rpcContext.isMember) return;

@@ -11,7 +11,7 @@ import { configurationMessage, connectionName, type Held, mapConnections } from 
 
 export type Copy = {
   readonly desired: Configuration;
-  /** What is not copied, with the reason. */
+  /** The parts that are not copied, each with the reason. */
   readonly leftOut: readonly string[];
   /** Names of connections that the target has not, and that no choice replaces. */
   readonly unknown: readonly string[];

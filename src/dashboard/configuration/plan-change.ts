@@ -1,4 +1,4 @@
-/** One change of a plan. */
+/** A change of a plan. */
 import { type DescMessage, type MessageInitShape, type MessageShape, toJsonString } from "@bufbuild/protobuf";
 import {
   type ConfigurationChangeSchema,

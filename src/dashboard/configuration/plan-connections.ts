@@ -13,7 +13,7 @@ import { type Change, changeOf } from "./plan-change.ts";
 
 export type ConnectionPlan = {
   readonly changes: readonly Change[];
-  /** As the merchant's connections are once those of the file are added and verified. */
+  /** The merchant's connections once those of the file are added and verified. */
   readonly connections: readonly Connection[];
   readonly paused: readonly Connection[];
   readonly resumed: readonly Connection[];

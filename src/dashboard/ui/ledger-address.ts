@@ -1,6 +1,6 @@
 /** The search parameters of the ledger's page: its days, so that a ledger can be bookmarked and shared. */
 
-/** One day, or the first and last day of a range; without them, yesterday. */
+/** A single day, or the first and last day of a range; without them, yesterday. */
 export type LedgerSearch = { readonly day?: string; readonly from?: string; readonly to?: string };
 
 const dayMs = 86_400_000;

@@ -96,7 +96,7 @@ const newMerchant = createRoute({
   component: lazyRouteComponent(() => import("./pages/new-merchant.tsx"), "NewMerchantPage"),
 });
 
-/** One merchant in one environment; every page about it is a child. */
+/** A merchant in an environment; every page about it is a child. */
 const scope = createRoute({
   getParentRoute: () => signedIn,
   path: "/$environment/$merchantId",

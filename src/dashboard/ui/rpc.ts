@@ -50,7 +50,7 @@ export const transport: Transport = {
   },
 };
 
-// As Chromium, Firefox and WebKit word it.
+// The wordings of Chromium, Firefox and WebKit.
 const notLoaded = /dynamically imported module|importing a module script failed/i;
 
 /**

@@ -6,14 +6,14 @@ export type PayoutSearch = {
   readonly gateway?: string;
   readonly from?: string;
   readonly to?: string;
-  /** Only payouts that do not add up. */
+  /** Selects only payouts that do not add up. */
   readonly remainder?: true;
 };
 
 export type LineSearch = { readonly status?: LineState; readonly reason?: string };
 
 export type SettlementSearch = {
-  /** Without it, the movements that are open. */
+  /** Absent: the open movements. */
   readonly show?: SettlementView;
   readonly reason?: string;
   readonly gateway?: string;

@@ -47,7 +47,7 @@ export async function setCountry(tx: Tx, { merchantId }: WalletParts, countryCod
   await recordWallets(tx, merchantId, { wallets: { ...wallets, countryCode }, setUp });
 }
 
-// One that is used, and one that waits for its certificate.
+// A merchant has at most two identities: one in use, and one that waits for its certificate.
 const staged = ({ certificate }: AppleIdentity) => certificate === undefined;
 
 /** Makes the key of a merchant's identity at Apple, in place of one that still waits for its certificate. */

@@ -14,13 +14,13 @@ const initiators: Readonly<Record<number, string>> = {
 };
 const headings = ["Payments", "Approval rate", "Succeeded", "Released", "Declined", "Failed", "Saved by failover"];
 
-/** The table; nothing unless it was asked for. */
+/** Shows the table; nothing unless it was requested. */
 export function InitiatorTable({ rows }: { rows: readonly InitiatorCounts[] }) {
   const named = rows.map((counts) => ({ name: initiators[counts.initiator] ?? "", counts, more: [] }));
   return <PartTable id="initiators" title="Who made them" heading="Made by" rows={named} />;
 }
 
-/** The table; nothing unless it was asked for. A card has no cryptogram that could be sent twice. */
+/** Shows the table; nothing unless it was requested. A card has no cryptogram that could be sent twice. */
 export function WalletTable({ rows }: { rows: readonly WalletCounts[] }) {
   const named = rows.map((counts) => ({
     name: counts.wallet === "" ? "Card" : (walletNames[counts.wallet] ?? "Unknown wallet"),

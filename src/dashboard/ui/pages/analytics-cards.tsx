@@ -12,7 +12,7 @@ const titles = {
   issuingCountries: ["Issuing countries", "Issuing country", "issuing-countries"],
 } as const;
 
-/** The tables; none where nothing is known of any card. */
+/** Shows the tables; none if no card is known. */
 export function CardTables({ total }: { total: AnalyticsPoint }) {
   const isKnown = (rows: readonly CardCounts[]) => rows.some(({ value }) => value !== "");
   return (
@@ -23,7 +23,7 @@ export function CardTables({ total }: { total: AnalyticsPoint }) {
   );
 }
 
-// What is known of cards, and from where.
+// The source of each property of cards.
 const sources = {
   cardBrands: "By the brand that the vault or the gateway names.",
   issuingCountries:

@@ -94,7 +94,7 @@ function outcomeChart({ points, total }: GetAnalyticsResponse): ChartData {
       payment("Declined", "declined", ({ declined }) => declined),
       payment("Failed", "failed", ({ degraded }) => degraded),
       payment("Saved by failover", "saved", ({ savedByFailover }) => savedByFailover),
-      // Only merchants that capture later have any.
+      // Only merchants that capture later have released payments.
       ...(total?.payments?.released ? [payment("Released", "released", ({ released }) => released)] : []),
     ],
     format: orDash(formatCount),
@@ -251,7 +251,7 @@ export const cardNames = {
 // Lines that a small chart has room for. The service returns more of each point.
 const [linesMax, codesMax] = [4, 3];
 
-/** Returns no chart where nothing is known of any card. */
+/** Returns no chart if no card is known. */
 function cardCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
   const chart = (by: keyof typeof cardNames, title: string): ChartData[] => {
     const values = (total?.[by] ?? []).slice(0, linesMax).map(({ value }) => value);

@@ -1,4 +1,6 @@
-/** What the gateways kept of the payments of whole months, by gateway and currency; nothing before a statement was matched. */
+/**
+ * The gateways' fees for the payments of whole months, by gateway and currency; nothing before a statement was matched.
+ */
 import { useQuery } from "@connectrpc/connect-query";
 import { type GetCostsResponse_Cost as Cost, SettlementService } from "../../../../gen/dashboard/v1/settlement_pb.ts";
 import { formatAmount } from "../parts/amount.tsx";

@@ -1,4 +1,4 @@
-/** One account at a gateway: its state, its last hour and its actions. */
+/** An account at a gateway: its state, its last hour and its actions. */
 
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";

@@ -191,7 +191,7 @@ function Apply({ plan, isPlanning, onApplied, onRefused }: ApplyProps) {
     mutationFn: () =>
       client.applyConfiguration({ merchantId, environment, desired: desired!, revision, allowRemovals: removes }),
     onSuccess: ({ addedEndpoints }) => onApplied(addedEndpoints),
-    // Where live was changed meanwhile, the next try is of what the page shows by then.
+    // If live was changed meanwhile, the next attempt applies what the page shows by then.
     onError: onRefused,
     meta: { done: "Live has the configuration of test." },
   });

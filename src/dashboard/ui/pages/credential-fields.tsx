@@ -14,7 +14,7 @@ export function CredentialFields({ fields }: { fields: readonly CredentialField[
       label={label}
       hint={hint}
       type="password"
-      // Not the member's own password: browsers should neither fill in theirs nor store this one.
+      // This is not the member's own password: browsers should neither fill in theirs nor store this one.
       autoComplete="one-time-code"
       isRequired={!isOptional}
     />

@@ -1,4 +1,4 @@
-/** What is stored of a customer: cards, and agreements with their gateways and renewals. */
+/** The stored cards of a customer, and the agreements with their gateways and renewals. */
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import {

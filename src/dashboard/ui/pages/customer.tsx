@@ -1,4 +1,7 @@
-/** One customer, by the e-mail address or the merchant's reference: what is stored, payments, refunds and totals, and the erasure of the customer's data. */
+/**
+ * A customer, by the e-mail address or the merchant's reference: stored cards, payments, refunds and totals, and the
+ * erasure of the customer's data.
+ */
 
 import { createClient } from "@connectrpc/connect";
 import { useInfiniteQuery, useQuery, useTransport } from "@connectrpc/connect-query";

@@ -27,7 +27,7 @@ import { useScope } from "../scope.ts";
 type AnswerProps = { dispute: PaymentDispute; sessionId: string; onChange: () => unknown };
 type Form = "accept" | "evidence" | "end" | "link";
 
-/** What was answered, and the actions that are left. */
+/** Shows the responses so far, and the remaining actions. */
 export function DisputeAnswer(props: AnswerProps) {
   const { dispute, onChange } = props;
   const { role } = useScope();

@@ -125,7 +125,7 @@ const columns = [
 ] as const;
 
 function TotalsTable({ totals }: { totals: readonly LedgerTotal[] }) {
-  // What never happened on these days has no column.
+  // A type without an entry on these days has no column.
   const shown = columns.filter(([, field]) => totals.some((total) => total[field]));
   const rows = [...totals, ...sumByCurrency(totals)].map((total) => ({
     key: `${total.gateway} ${total.currency}`,

@@ -74,7 +74,7 @@ export function PaymentActions({ payment, refundReason, onChange }: ActionProps)
 
 type Draft = { readonly amount: string; readonly reason: string; readonly refundRef: string };
 
-// What the service says about these is for programs.
+// The service's messages for these codes are for programs.
 const refusals = {
   idempotency_key_reused:
     "An earlier request of this form has arrived: its refund is recorded with the fields that you entered then. Close the form to see it.",

@@ -33,7 +33,7 @@ const statusNames: Readonly<Record<number, { name: string; tone?: "good" | "warn
 // Ended by a person's decision, where the gateway never confirmed the void.
 const givenUp = { name: "Given up", tone: undefined };
 
-// What a gateway answered instead of a decline.
+// Gateways' answers other than a decline.
 const failures: Readonly<Record<number, string>> = {
   [Attempt_FailureKind.TIMEOUT]: "no answer in time",
   [Attempt_FailureKind.GATEWAY_ERROR]: "an error of the gateway",

@@ -84,7 +84,7 @@ function OrderForm({ payment, order, onEnd }: { payment: Payment; order: Order; 
     meta: { done: isCapture ? "The capture is ordered." : "The payment is cancelled. Its hold is released." },
   });
   if (!summary || !held) return null;
-  // Not the last one that was asked: a look-up may have found the hold of an earlier one.
+  // The holder may not be the last attempt: a look-up may have found the hold of an earlier one.
   const holder = payment.attempts.find(({ status }) => status === Attempt_Status.AUTHORIZED);
   const gateway = nameOfGateway(holder?.gateway ?? "");
   const whole = formatAmount(held);

@@ -1,4 +1,4 @@
-/** What has become of a payment's money: the payout that paid it, or the reason why none has. */
+/** The settlement of a payment: the payout that paid it, or the reason why none has. */
 import { useQuery } from "@connectrpc/connect-query";
 import { type Settlement, SettlementService } from "../../../../gen/dashboard/v1/settlement_pb.ts";
 import { LedgerEntry_Type as Type } from "../../../../gen/payments/v1/ledger_pb.ts";

@@ -1,4 +1,4 @@
-/** What a payment has to do with a stored card: who made it, its agreement and renewal, and what can be done while that is unpaid. */
+/** The stored card of a payment: its initiator, its agreement and renewal, and the actions for an unpaid renewal. */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { StoredPayment } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Initiator } from "../../../../gen/payments/v1/payment_session_pb.ts";

@@ -1,4 +1,4 @@
-/** One payment with its full history: everything that support staff need. */
+/** A payment with its full history: everything that support staff need. */
 
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";

@@ -1,4 +1,4 @@
-/** One payout: what its lines add up to, and each of them. */
+/** A payout: the sum of its lines, and each line. */
 import { useQuery } from "@connectrpc/connect-query";
 import { useParams, useSearch } from "@tanstack/react-router";
 import { type GetPayoutResponse, SettlementService } from "../../../../gen/dashboard/v1/settlement_pb.ts";

@@ -1,4 +1,4 @@
-/** What the gateways paid out: filters in the address, paging on demand and CSV export. */
+/** The gateways' payouts: filters in the address, paging on demand and CSV export. */
 import { createClient } from "@connectrpc/connect";
 import { useInfiniteQuery, useTransport } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
@@ -146,7 +146,7 @@ function Lines({ payout }: { payout: Payout }) {
   );
 }
 
-/** What the lines of a payout do not explain of its amount; nothing before all of them are known. */
+/** The part of a payout's amount that its lines do not explain; nothing before all of them are known. */
 export function Remainder({ payout: { remainder } }: { payout: Payout }) {
   if (remainder === undefined) return <span className="soft">not complete</span>;
   if (remainder.amountMinor === 0n) return <Amount amount={remainder} />;

@@ -325,7 +325,7 @@ export function wordsOf(conditions: Conditions, known: Currencies = []): string 
 function emptyKinds(conditions: Conditions): string[] {
   const words = wordsByKind(conditions, []);
   const { shown = [], ...typed } = conditions.typed ?? {};
-  // What was typed for these and cannot be read has a problem of its own.
+  // Text of these kinds that cannot be read has a separate problem.
   const isTyped = { money: typed.lowest || typed.highest, metadata: typed.metadata, time: typed.isPartOfHours };
   return conditionKinds.flatMap(([kind, name]) =>
     shown.includes(kind) && words[kind] === "" && !isTyped[kind as keyof typeof isTyped] ? [name] : [],

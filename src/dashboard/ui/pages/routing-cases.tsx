@@ -205,7 +205,7 @@ type RangesProps = {
 function CardRanges({ ranges, mayChange, onChange }: RangesProps) {
   const [typed, setTyped] = useState("");
   const text = textOfRanges(ranges);
-  // What was typed, as it was typed, until the ranges change otherwise.
+  // Shows the text as it was typed, until the ranges change otherwise.
   const shown = textOfRanges(rangesIn(typed)) === text ? typed : text;
   return (
     <details className="ranges">

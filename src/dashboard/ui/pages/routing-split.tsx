@@ -1,4 +1,4 @@
-/** The split of a plan: the share of its payments that goes by another plan, and that plan. */
+/** The split of a plan: the share of its payments that follows another plan, and that plan. */
 import { useId } from "react";
 import { Field } from "../parts/field.tsx";
 import { Switch } from "../parts/switch.tsx";

@@ -33,7 +33,7 @@ const answers: readonly (readonly [Answer, string])[] = [
   [Answer.VAULT_UNAVAILABLE, "nothing: the vault is unavailable, so no gateway gets the card"],
 ];
 
-// As the state of a payment, which each of these would have.
+// Names each outcome like the state of a payment.
 const ends: Readonly<Record<string, readonly [name: string, tone: string]>> = {
   SUCCEEDED: ["Succeeded", "good"],
   DECLINED: ["Declined", "bad"],

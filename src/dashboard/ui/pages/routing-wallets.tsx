@@ -1,4 +1,4 @@
-/** What may follow an attempt with a wallet's cryptogram, which a network accepts once. */
+/** The choice of what may follow an attempt with a wallet's cryptogram, which a network accepts once. */
 import { RoutingRule_CryptogramResend as Resend } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { type RuleDraft, resendOf } from "./routing-draft.ts";
 

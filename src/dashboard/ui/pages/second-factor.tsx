@@ -1,4 +1,4 @@
-/** Where a member adds the second factor that live requires, or confirms the one they have. */
+/** The page on which a member adds the second factor that live requires, or confirms an existing one. */
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, useRouter, useSearch } from "@tanstack/react-router";
 import { Button } from "../parts/button.tsx";

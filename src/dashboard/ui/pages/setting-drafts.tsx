@@ -74,7 +74,7 @@ export function SettingDrafts({ children }: { children: ReactNode }) {
     onSettled: () =>
       queries.invalidateQueries({}, { throwOnError: true }).then(
         () => setDrafts((before) => before.filter(({ isSaved }) => !isSaved)),
-        // Without an answer, the page shows what it has saved.
+        // If the query fails, the page shows what it has saved.
         () => {},
       ),
     meta: { done: "Saved." },

@@ -1,4 +1,4 @@
-/** One setting as a row: its name and what it does, beside its value. */
+/** A setting as a row: its name and purpose, beside its value. */
 import { type ReactNode, useState } from "react";
 import { FieldError, Input, Label, Text, TextArea, TextField } from "react-aria-components/TextField";
 import { Button } from "../parts/button.tsx";
@@ -107,7 +107,7 @@ export function Choices({ legend, values, text, onText }: Edit & { legend: strin
 
 type AmountsProps = Edit & {
   currencies: readonly { readonly code: string; readonly exponent: number }[];
-  /** What it means that there is none. */
+  /** The meaning of an empty list. */
   none?: string;
 };
 

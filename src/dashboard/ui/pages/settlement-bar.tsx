@@ -16,7 +16,7 @@ export function SettlementBar(props: {
   search: Search;
   chips: readonly Shortcut[];
   days?: readonly Shortcut[];
-  /** What the days are of; without it the list has neither days nor gateways to choose. */
+  /** The event that the days refer to; without it the list has neither days nor gateways to choose. */
   happened: string | undefined;
   kept?: object;
   read: (fields: Record<string, unknown>) => object;

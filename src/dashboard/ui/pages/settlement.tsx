@@ -1,4 +1,6 @@
-/** What no payout has paid yet, by age and reason, the movements themselves, and the lines that match no payment. */
+/**
+ * The movements that no payout has paid yet, by age and reason and each by itself, and the lines that match no payment.
+ */
 import { createClient } from "@connectrpc/connect";
 import { useInfiniteQuery, useQuery, useTransport } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";

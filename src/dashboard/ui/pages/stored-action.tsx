@@ -14,10 +14,10 @@ import { useScope } from "../scope.ts";
 type StoredActionProps = {
   /** The label of the buttons, such as `Delete card`. */
   action: string;
-  /** What the first button is about, for screen readers. */
+  /** The subject of the first button, for screen readers. */
   label: string;
   title: string;
-  /** What it means, in sentences. */
+  /** The consequences, in sentences. */
   children: string;
   /** Does it, with the reason for the audit trail. */
   run: (reason: string) => Promise<unknown>;

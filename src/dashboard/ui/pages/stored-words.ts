@@ -1,4 +1,4 @@
-/** What is stored of a customer, and what can be done about an unpaid renewal, in words. */
+/** The words for a customer's stored cards and agreements, and for the next step of an unpaid renewal. */
 import type { PaymentChain } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import type { StoredRenewal } from "../../../../gen/dashboard/v1/stored_cards_pb.ts";
 import {

@@ -71,7 +71,7 @@ function Members({ members, onChange }: { members: readonly Member[]; onChange: 
       ],
     };
   });
-  // Without an action in any row there is no column for them.
+  // If no row has an action, there is no column for them.
   const hasActions = includesRole(role, Role.OWNER) && members.length > 1;
   return <RecordTable label="Members" columns={hasActions ? columns : columns.slice(0, -1)} rows={rows} />;
 }
@@ -131,7 +131,7 @@ function RoleChoice({ part, member, onChange }: MemberProps & { part: "role" | "
         disabled={change.isPending}
         onChange={({ target }) => {
           const role = Number(target.value) as Role;
-          // Only an owner changes roles, and so gives up that of test and live at once.
+          // Only an owner changes roles. An owner who changes their own gives it up in test and live at once.
           if (isSelf) setWanted(role);
           else change.mutate(role);
         }}

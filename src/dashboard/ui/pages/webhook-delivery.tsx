@@ -1,4 +1,4 @@
-/** One event at one endpoint: its state, every delivery attempt with its request and response, and a manual replay. */
+/** An event at an endpoint: its state, every delivery attempt with its request and response, and a manual replay. */
 
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";

@@ -1,4 +1,4 @@
-/** One endpoint: its health and its everyday actions. */
+/** An endpoint: its health and its everyday actions. */
 
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";

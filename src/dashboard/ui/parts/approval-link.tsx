@@ -1,4 +1,4 @@
-/** What stands beside an action that was stored until a second person approves it. */
+/** The link beside an action that is stored until a second person approves it. */
 import { Link, useParams } from "@tanstack/react-router";
 
 export function WaitingLink() {

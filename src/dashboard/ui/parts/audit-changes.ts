@@ -26,7 +26,7 @@ export function changesOf(
     .filter((field) => field.before !== field.after);
 }
 
-/** Returns the values in words by the names in words. An object within an object has a field for each of its own. */
+/** Returns the values in words by the names in words. Each field of a nested object becomes a field. */
 function fieldsOf(facts: Facts | undefined, format: FormatMinor, prefix = ""): Map<string, string> {
   const { currency } = facts ?? {};
   const amount = Number(facts?.amountMinor);

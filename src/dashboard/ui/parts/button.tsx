@@ -12,7 +12,9 @@ export type ButtonProps = AriaProps & {
   ref?: Ref<HTMLButtonElement>;
 };
 
-/** A button. React Aria would announce the label of its own pending button as an image, before and after. */
+/**
+ * A button. It replaces React Aria's own pending state, which would announce the label as an image, before and after.
+ */
 export function Button({ kind, describedBy, isPending = false, onPress, type, ...props }: ButtonProps) {
   return (
     <AriaButton

@@ -6,7 +6,10 @@ import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { Button } from "./button.tsx";
 import { Refusal } from "./refusal.tsx";
 
-/** One button for each provider; empty if there is none. With a token, those by which the invitation can be accepted. */
+/**
+ * A button for each provider; empty if there is none. With a token, only the providers by which the invitation can be
+ * accepted.
+ */
 export function CompanyButtons({ invitationToken = "", next = "" }: { invitationToken?: string; next?: string }) {
   const { data } = useQuery(SignInService.method.listIdentityProviders, { invitationToken }, { retry: false });
   const client = createClient(SignInService, useTransport());

@@ -44,7 +44,7 @@ export function Confirm({
   );
 }
 
-/** The confirmation of an action that no button of its own begins. */
+/** The confirmation of an action that begins without its own button. */
 export function ConfirmDialog(props: Question & { isOpen: boolean; onClose: () => void }) {
   const { isOpen, onClose, action, title, children, onConfirm, isDanger = true } = props;
   return (

@@ -32,7 +32,9 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** The place of the confirmation, once on the page. It covers nothing for long: it goes by itself, and by its button. */
+/**
+ * The place of the confirmation, once on the page. It covers nothing for long: it closes by itself, or by its button.
+ */
 export function Confirmation() {
   const current = useSyncExternalStore(subscribe, () => shown);
   useEffect(() => {

@@ -27,7 +27,7 @@ export function Panel(props: {
       <summary className="button" aria-label={label}>
         {name}
       </summary>
-      {/* What is pressed inside keeps the focus inside. */}
+      {/* A press inside keeps the focus inside. */}
       <div className="card" tabIndex={-1}>
         {children(close)}
       </div>

@@ -1,4 +1,4 @@
-/** What payouts, lines of statements and open movements are called, and what a person does next. */
+/** The names of payouts, lines of statements and open movements, and a person's next step for each. */
 import { LedgerEntry_Type as Type } from "../../../../gen/payments/v1/ledger_pb.ts";
 import {
   PayoutLine_Kind as Kind,

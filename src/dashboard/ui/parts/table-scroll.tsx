@@ -37,7 +37,7 @@ export function TableScroll({ label, children }: { label: string; children: Reac
   }, []);
   return (
     <div className="table-frame" data-more={more}>
-      {/* What scrolls must be reachable without a pointer (WCAG 2.1.1). */}
+      {/* Content that scrolls must be reachable without a pointer (WCAG 2.1.1). */}
       <section className="table-scroll" aria-label={`${label} table`} ref={watch} {...(scrolls && { tabIndex: 0 })}>
         {children}
       </section>
