@@ -2,7 +2,7 @@
 import type { Child, Usage } from "../testing/child-process.ts";
 import type { Load, LoadOrder } from "./load.ts";
 
-/** One round of one contestant. `cpuMsPerRequest` is the server process's own. */
+/** A round of a contestant. `cpuMsPerRequest` is the server process's own. */
 export type Round = {
   readonly requestsPerSecond: number;
   readonly failures: number;

@@ -227,7 +227,7 @@ async function serveRpcs(
     SWITCHYARD_VAULT_ORIGIN: "http://127.0.0.1:1",
     SWITCHYARD_ERROR_DOCS_URL: "http://127.0.0.1/docs/errors",
     SWITCHYARD_LOG_LEVEL: "silent",
-    // None of the calls uses either of them.
+    // The calls use neither of them.
     SWITCHYARD_VAULT_GRPC_ADDRESS: "127.0.0.1:1",
     SWITCHYARD_TEST_NATS_SERVERS: "127.0.0.1:1",
     SWITCHYARD_TEST_NATS_USER: "none",

@@ -118,7 +118,7 @@ async function startEdge(harness: BenchHarness, start: Start) {
     SWITCHYARD_ERROR_DOCS_URL: "http://127.0.0.1/docs/errors",
     // It would report each second that there is no NATS, which a creation does not need.
     SWITCHYARD_LOG_LEVEL: "silent",
-    // One merchant sends everything. Its requests count as any merchant's do, against the highest limit.
+    // A single merchant sends everything. Its requests count as any merchant's do, against the highest limit.
     SWITCHYARD_RATE_LIMIT_PER_SECOND: String(requestLimitBounds.perSecond.max),
     SWITCHYARD_RATE_LIMIT_BURST: String(requestLimitBounds.burst.max),
     // A creation uses neither of them.

@@ -13,7 +13,7 @@ export type FillOptions = {
 };
 
 const atOnce = 20_000;
-// One for each core of the measuring machines; more would wait for each other's pages.
+// A writer for each core of the measuring machines; more would wait for each other's pages.
 const writers = 2;
 const monthsOfYear = 12;
 
@@ -95,7 +95,7 @@ const insertPayments = (spanSeconds: number) => `
   INSERT INTO delivery_attempt (event_id, id, endpoint_id, started_at, duration_ms, status_code)
   SELECT event, uuidv7(ended - clock_timestamp()), $6, ended, 12, 204 FROM p`;
 
-/** Writes the payments as the server's superuser, to whom no guard applies, and vacuums. */
+/** Writes the payments as the server's superuser, who bypasses the guards, and vacuums. */
 export async function fillPayments(superuserUrl: string, options: FillOptions): Promise<void> {
   await withClient(superuserUrl, async (client) => {
     await openPartitions(client, { months: options.pastMonths ?? monthsOfYear });
@@ -152,7 +152,7 @@ export function superuserUrlOf(ownerUrl: string, stateFolder: string): string {
   return Object.assign(new URL(ownerUrl), { username: "postgres", password: passwords.postgres }).href;
 }
 
-// As app.keep_partitions() does, for the months before this one.
+// Makes the partitions as app.keep_partitions() does, for the months before this one.
 const makePastMonths = `
   SELECT app.make_set(r.kind, '_rest', to_char(m AT TIME ZONE 'UTC', '_YYYY_MM'),
     format('FOR VALUES FROM (%L) TO (%L)', app.first_id_at(m), app.first_id_at(m + interval '1 month')))

@@ -22,11 +22,11 @@ export const brand = "switchyard";
 export type BenchHarness = {
   /** Creates an empty, migrated database; returns the address of its runtime role. */
   makeDatabase(name: string, kind: DatabaseKind): Promise<string>;
-  /** Returns the address of the same database as its owner, to whom no guard applies. */
+  /** Returns the address of the same database as its owner, who bypasses the guards. */
   ownerUrlOf(name: string): string;
   /** Installs the harness's key for its merchant in an environment's database. */
   openTo(databaseUrl: string): Promise<void>;
-  /** The same in a database of its own for a peer, whose statements insert sessions past our functions and guards. */
+  /** Makes a separate database for a peer, whose statements insert sessions past our functions and guards. */
   makePeerDatabase(name: string): Promise<string>;
   readonly merchantId: string;
   readonly secretKey: string;

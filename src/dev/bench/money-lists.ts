@@ -48,7 +48,7 @@ const insertHeld = `
     currency, status, gateway_reference, latest_execution_at, started_at, answered_at, changed_at)
   SELECT id, winner, 1, 'SANDBOX_A', $1, 1, 1, 'by the rule', 4900, 'EUR', 'AUTHORIZED', winner::text, at, at, at, at FROM p`;
 
-/** Writes the rows beside a merchant's payments as the server's superuser, to whom no guard applies. */
+/** Writes the rows beside a merchant's payments as the server's superuser, who bypasses the guards. */
 export async function fillMoney(superuserUrl: string, rows: MoneyRows): Promise<void> {
   await withClient(superuserUrl, async (client) => {
     await client.query("SET session_replication_role = replica; SET synchronous_commit = off");

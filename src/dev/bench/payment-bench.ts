@@ -1,6 +1,6 @@
 /**
- * Rows 4 to 6: payments beside the straight payment, a peer written by hand: their times, their load on the database,
- * payments per second, CPU and memory.
+ * Rows 4 to 6: payments beside the straight payment, a peer written by hand. Measures their times, their load on the
+ * database, payments per second, CPU and memory.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { Webhook } from "standardwebhooks";
@@ -238,7 +238,7 @@ async function playOneByOne(run: Run, onStep: (step: string) => void): Promise<P
   return played;
 }
 
-/** Submits after a quiet time in which nothing is paid, and then at once again and again; first one side, then the other. */
+/** Submits after a quiet time without payments, and then at once again and again; first one side, then the other. */
 async function playQuiet(run: Run, onStep: (step: string) => void): Promise<BySide<QuietSample>[]> {
   const { load, options } = run;
   const played: BySide<QuietSample>[] = [];

@@ -27,7 +27,7 @@ type Prepared = {
   readonly from: string | undefined;
 };
 
-// The vault lets an address tokenize 60 cards a minute, and these addresses stand for as many customers as pay.
+// The vault lets an address tokenize 60 cards a minute, so these addresses simulate as many customers as pay.
 const cardsOfAddress = 50;
 const addresses = Array.from(
   { length: 500 },
@@ -93,8 +93,8 @@ async function post(url: string, { dispatcher, bearer, body, key, from }: Post):
 }
 
 /**
- * Returns the grant of a session in the name of a merchant of whom the vault has counted few cards: none, where its cards are another
- * customer's for each payment.
+ * Returns the grant of a session in the name of a merchant for whom the vault has counted few cards; it has counted
+ * none if each payment's card is another customer's.
  */
 function ofFreshProfile({ doors: { signing }, ofStrangers }: PaymentOrder, grant: string, number: number): string {
   if (signing === undefined) return grant;

@@ -107,7 +107,7 @@ export class PaymentSite {
     return Object.assign(url, { hostname: "127.0.0.1", port: String(port) }).href;
   }
 
-  /** Counts what each counted process sends to its database during `work`, and behind it until nothing more is sent. */
+  /** Counts what each counted process sends to its database during `work`, and afterwards until it stops sending. */
   async count(work: () => Promise<unknown>): Promise<Readonly<Record<string, Passed>>> {
     await this.#gate.ask("begin");
     await work();

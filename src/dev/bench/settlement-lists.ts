@@ -12,7 +12,7 @@ import { listSettlements, settlementStates } from "../../reporting/settlements.t
 import { withClient } from "../testing/with-client.ts";
 import type { MoneyCall } from "./money-lists.ts";
 
-// One captured payment in a hundred is disputed, up to the newest of a year: more than networks allow a merchant.
+// Disputes one captured payment in a hundred, up to the newest of a year: more than networks allow a merchant.
 const insertDisputes = `
   INSERT INTO dispute (session_id, id, merchant_id, attempt_id, connection_id, gateway, gateway_reference, stage, status, amount_minor, currency,
     held_minor, reason, respond_by, notices, created_at, updated_at, closed_at)
@@ -91,7 +91,7 @@ export type SettlementRows = {
   readonly foreignLines: number;
 };
 
-/** Writes the rows beside a merchant's payments as the server's superuser, to whom no guard applies. */
+/** Writes the rows beside a merchant's payments as the server's superuser, who bypasses the guards. */
 export async function fillSettlement(superuserUrl: string, rows: SettlementRows): Promise<void> {
   const { merchantId, longestPayout, foreignLines } = rows;
   await withClient(superuserUrl, async (client) => {

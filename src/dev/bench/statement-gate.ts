@@ -89,7 +89,7 @@ function join(client: Socket, target: { host: string; port: number }, counts: Co
 }
 
 answerParent({
-  /** Opens a door of its own for each process, by the name under which it is counted. */
+  /** Opens a separate door for each process, by the name under which it is counted. */
   listen: ({ name, ...target }: { name: string; host: string; port: number }) =>
     new Promise((resolve) => {
       const counts = nothing();

@@ -23,8 +23,8 @@ export function addHealthy(harness: WebhookHarness): Promise<ScaleMerchant[]> {
 }
 
 /**
- * Returns our workers as a contestant, with this many events at once. The events of `beside` are written in the same
- * moment and do not count.
+ * Returns our workers as a contestant, with this many events at once. The events of `beside` are written at the same
+ * time and do not count.
  */
 export function workersUnder(options: {
   name: string;

@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { answerParent } from "../testing/child-process.ts";
 
-/** One of the requests since the last `begin`, to check its content. */
+/** A request since the last `begin`, to check its content. */
 export type SampleWebhook = { readonly path: string; readonly headers: IncomingHttpHeaders; readonly body: string };
 
 /** First arrivals in milliseconds of the system's clock, by `webhook-id`; and the number of requests. */

@@ -3,7 +3,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { launchFullBrowser } from "../testing/browser.ts";
 import type { WidgetHarness } from "./widget-harness.ts";
 
-/** One opening; times count from the call of mount. */
+/** An opening; times count from the call of mount. */
 export type Opening = {
   /** The card frame's first contentful paint. */
   readonly visibleMs: number;

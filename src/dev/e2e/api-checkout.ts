@@ -102,7 +102,7 @@ export class ApiCheckout {
     return this.read(session.sessionId);
   }
 
-  /** Charges an agreement, as a merchant's server does, under a key of its own. */
+  /** Charges an agreement, as a merchant's server does, under its own key. */
   async charge(agreementId: string, fields: object): Promise<PaymentSessionJson> {
     const response = await fetch(`${this.#file.restBase}/agreements/${agreementId}/payment-sessions`, {
       method: "POST",

@@ -1,6 +1,6 @@
 /** Searches everything that a run leaves behind for a card or a secret, in every form that a leak could take. */
 
-/** One form of a value, and the pattern that recognizes it in text read as Latin-1. */
+/** A form of a value, and the pattern that recognizes it in text read as Latin-1. */
 export type Trace = { readonly form: string; readonly pattern: RegExp };
 
 // Up to three bytes of anything that is no letter or digit: blanks, dashes, quotes with a comma, the zeros of UTF-16.

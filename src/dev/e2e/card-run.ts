@@ -100,7 +100,7 @@ function expectedRecords({ onA, onB, outcome }: TestCard): string[] {
       case "stay_silent":
         return [];
       case "decline":
-      // Without a page that can show it, the acquirer declines.
+      // If no page can show the action, the acquirer declines.
       case "authenticate":
         return [`${acquirer} declined 0`];
       case "approve_late":

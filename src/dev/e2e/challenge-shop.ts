@@ -26,7 +26,7 @@ export type ChallengePage = {
   readonly headers?: Readonly<Record<string, string>>;
   readonly fields?: object;
   readonly withReturn?: boolean;
-  /** As in browsers of apps, which open no second window. */
+  /** True as in browsers of apps, which open no second window. */
   readonly withoutWindows?: boolean;
 };
 

@@ -22,7 +22,7 @@ beforeAll(async () => {
   freshMerchant = await addMerchant("Corner Coffee");
   const ownerUrl = Object.assign(new URL(demo.postgresUrl), { pathname: "/switchyard_test" }).href;
   await makeTraffic({ file: demo.file, seed: "autumn", ownerUrl, payments, onMade: () => {} });
-  // One order that was paid twice, and payments of this day.
+  // Makes an order that was paid twice, and payments of this day.
   const checkout = new ApiCheckout(demo.file);
   for (let paid = 0; paid < 2; paid++)
     await checkout.pay("4242424242424242", { orderRef: "order-1042", amountMinor: 12_950 });

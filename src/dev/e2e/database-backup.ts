@@ -44,7 +44,7 @@ export async function takeBackup(demo: TestDemo, meanwhile: () => Promise<unknow
 }
 
 export async function destroyDatabases(demo: TestDemo): Promise<void> {
-  // Immediate shutdown: nothing is written any more.
+  // An immediate shutdown writes nothing more.
   await stopServer(recordOf(demo).server!, "SIGQUIT");
   await run("rm", ["-rf", demo.postgresDataFolder]);
 }

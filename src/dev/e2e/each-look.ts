@@ -38,7 +38,7 @@ export async function inEachLook(
   for (const [colorScheme, width] of inject("everyLook") ? looks : looks.slice(-1)) {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: 900 });
-    // What depends on the width is drawn by then.
+    // After two frames, the parts that depend on the width are drawn.
     await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
     await check(`${new URL(page.url()).pathname} ${colorScheme} ${width}`, width);
   }

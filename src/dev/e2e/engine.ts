@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 
-/** One page. Expressions may be promises; their results must be JSON. */
+/** A page. Expressions may be promises; their results must be JSON. */
 export type EnginePage = {
   open(url: string): Promise<void>;
   reload(): Promise<void>;

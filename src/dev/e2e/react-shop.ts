@@ -28,7 +28,7 @@ export class ReactShop {
     for (const [name, text] of Object.entries(pages)) await writeFile(join(folder, `${name}.tsx`), text);
     const names = Object.keys(pages).map((name) => `${name}.tsx`);
     const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
-    // Not skipLibCheck: the package's own types are checked too.
+    // skipLibCheck is off: the package's own types are checked too.
     const strict = ["--strict", "--noEmit", "--jsx", "react-jsx", "--module", "nodenext", "--target", "es2022"];
     await promisify(execFile)(process.execPath, [tsc, ...strict, "--types", "react", ...names], { cwd: folder });
     await build({

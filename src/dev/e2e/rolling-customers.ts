@@ -11,8 +11,8 @@ type Session = { readonly sessionId: string; readonly clientSecret: string; read
 // Approved at the first gateway, and declined there but approved at the second.
 const approvedCard = "4242424242424242";
 const failingOverCard = "4000000000000002";
-// One connection at a time, reused only if it was idle for less than the server's shutdown grace: a client learns of
-// the end of an idle connection only when it arrives (RFC 9112, 9.3.1).
+// Uses one connection at a time, and reuses it only if it was idle for less than the server's shutdown grace: a client
+// learns of the end of an idle connection only when it arrives (RFC 9112, 9.3.1).
 const kept = { keepAlive: true, maxSockets: 1, timeout: 300 };
 // The vault counts the calls of one address, 60 a minute.
 const callsPerAddress = 40;
@@ -24,7 +24,7 @@ const answerWithinMs = 20_000;
 const looksMax = 400;
 const lookEveryMs = 25;
 
-/** One customer after the other at one shop, whose calls are never repeated: a failed call is recorded as a failure. */
+/** Customers at a shop, one after the other, whose calls are never repeated: a failed call is recorded as a failure. */
 export class Customers {
   readonly paid: string[] = [];
   readonly failures: string[] = [];
@@ -40,7 +40,7 @@ export class Customers {
   constructor(site: RollingSite, number: number) {
     this.#site = site;
     this.#number = number;
-    // A connection of its own, which grpc-js would otherwise share.
+    // A separate connection, which grpc-js would otherwise share.
     this.#grpc = createGrpcClient(PaymentSessionService, site.addresses.grpcAddress, undefined, {
       "grpc.use_local_subchannel_pool": 1,
     });

@@ -27,7 +27,7 @@ const copies = [0, 1] as const;
 // More than ten times as long as the balancer needs to notice and as customers keep an idle connection.
 const graceMs = 3_000;
 
-/** One PostgreSQL, one nats-server, the sandbox gateways, and two processes of each other role. */
+/** A PostgreSQL, a nats-server, the sandbox gateways, and two processes of each other role. */
 export class RollingSite {
   readonly addresses: ReturnType<typeof addressesFrom>;
   readonly sandbox: SandboxControl;
@@ -139,7 +139,7 @@ export class RollingSite {
       ...this.#variables,
       SWITCHYARD_ENVIRONMENTS: "test",
       SWITCHYARD_SHUTDOWN_GRACE_MS: String(graceMs),
-      // One merchant has all customers.
+      // A single merchant has all customers.
       SWITCHYARD_RATE_LIMIT_PER_SECOND: String(requestLimitBounds.perSecond.max),
       SWITCHYARD_RATE_LIMIT_BURST: String(requestLimitBounds.burst.max),
       ...own,

@@ -1,6 +1,7 @@
 /**
- * One demo for all test files of a worker that only read and pay, because its start takes ten seconds of CPU time. Each
- * file has merchants and a member of its own. A file that stops, breaks or configures the installation starts its own.
+ * Shares one demo among all test files of a worker that only read and pay, because its start takes ten seconds of CPU
+ * time. Each file has its own merchants and a member. A file that stops, breaks or configures the installation starts
+ * its own.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";

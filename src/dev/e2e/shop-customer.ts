@@ -27,7 +27,7 @@ const takeNotes = `
     get: () => widget,
     set({ mount }) {
       const noting = (options, name) => ({
-        // The shop may leave the page at once, and what the form shows in the same moment would not be noted.
+        // The shop may leave the page at once, and then the form's last message would not be noted.
         [name](...results) {
           report(name, results).then(() => options[name](...results));
         },

@@ -42,7 +42,7 @@ export async function openGround(
   };
 }
 
-/** One payment: its page's callbacks, the true outcome, and the number of captures. */
+/** A payment: its page's callbacks, the true outcome, and the number of captures. */
 export type TroubleRun = {
   readonly sessionId: string;
   /** By each load of its page. */

@@ -5,7 +5,7 @@ import type { SharedDemo } from "./shared-demo.fixture.ts";
 
 type WalletDemo = { readonly file: SharedDemo["shopFile"]; readonly sandbox: Pick<SharedDemo["sandbox"], "origin"> };
 
-/** What the customer chooses in the sheet; a device's number gets a cryptogram of its own, or this one. */
+/** The customer's choice in the sheet; a device's number gets its own cryptogram, or this one. */
 type Choice = { readonly wallet: WalletName; readonly number: string; readonly cryptogram?: string };
 
 export async function tokenizeWallet(

@@ -68,8 +68,7 @@ const ways = {
   },
 
   async waiting(fixture) {
-    // Never continued: to the browser, the vault is silent.
-    // Never continued: to the browser, the vault is silent.
+    // The request is never continued: to the browser, the vault is silent.
     await fixture.page.route("**/sdk.js", () => {});
     await fixture.page.goto(fixture.merchantOrigin, { waitUntil: "commit" });
     await fixture.page.locator("#card .pay:not([data-waiting])").waitFor();
@@ -243,7 +242,7 @@ export async function openInState(stage: WidgetStage, state: WidgetState, look: 
   const { locale, colorScheme } = look;
   const options: BrowserContextOptions = { ...windows[look.window], colorScheme, locale };
   const fixture = await WidgetFixture.open(stage, options);
-  // One session has ten tokens, and there are more states than that.
+  // A session has ten tokens, and there are more states than that.
   opened += 1;
   fixture.mountOptions = { ...(await fixture.sessionOptions(`${emulatorSession}${opened}`)), locale };
   fixture.service.checkout.cardBrands = ["visa", "mastercard", "amex", "discover"];

@@ -1,4 +1,4 @@
-/** What Helm itself makes of deploy/helm: the objects of each role's release, and the settings of their containers. */
+/** Renders deploy/helm by Helm itself: the objects of each role's release, and the settings of their containers. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

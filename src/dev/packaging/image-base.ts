@@ -10,7 +10,7 @@ const run = promisify(execFile);
 const checkout = join(import.meta.dirname, "../../..");
 // The one that comes with Node 24.
 const npmMajor = 11;
-// What a slim image leaves out, and what belongs to this machine alone.
+// Paths that a slim image leaves out, and those that belong to this machine alone.
 const leftOut = ["usr/share/doc", "usr/share/man", "usr/share/locale", "var/lib/apt/lists", "var/cache/apt", "var/log"];
 const ofThisMachine = ["etc/resolv.conf", "etc/hostname", "etc/apt/sources.list"];
 

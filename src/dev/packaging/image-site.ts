@@ -18,7 +18,7 @@ import type { ImageConfig } from "./image-store.ts";
 
 const databases = ["accounts", "test", "live", "vault"] as const;
 const root = { uid: 0, gid: 0 };
-// What a service without limits of its own gets: that of a migration.
+// The limits of a service without its own: those of a migration.
 const small = composeFile.services["migrate-test"]!;
 
 type Image = { readonly root: string; readonly config: ImageConfig };

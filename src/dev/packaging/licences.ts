@@ -9,8 +9,8 @@ export type LockedPackages = Readonly<Record<string, LockedPackage>>;
 const permissive = [
   ...["MIT", "MIT-0", "ISC", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "0BSD", "BlueOak-1.0.0", "Unlicense"],
 ];
-// Only for tools, which we do not distribute: a modified file of theirs would have to be published, and none is
-// modified.
+// These are allowed only for tools, which we do not distribute: a modified file of theirs would have to be published,
+// and none is modified.
 const forTools = ["MPL-2.0", "PSF-2.0", "Python-2.0"];
 
 /** Returns a line for each package whose licence is missing, or not allowed for its use. */

@@ -33,7 +33,7 @@ export function findSettingProblems(role: Role, { variables, hasFile }: GivenToR
   }
 }
 
-// One pair of files for the whole run: related keys have to match.
+// The whole run has a single pair of files, because related keys have to match.
 const keyFiles = { TEST: generateKeyFile("test"), LIVE: generateKeyFile("live") };
 
 function writeSecret(path: string, variable: string): void {

@@ -7,7 +7,7 @@ export type CustomerPlan = {
   readonly answersAtMs: number;
   /** Times of returns after the answer; a lost return is none. */
   readonly returnsAfterMs: readonly number[];
-  /** When the customer presses Cancel; undefined for never. */
+  /** The time at which the customer presses Cancel; undefined for never. */
   readonly cancelsAtMs: number | undefined;
 };
 

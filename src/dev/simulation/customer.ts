@@ -1,6 +1,6 @@
 /**
- * The customer who is asked to authenticate, and the bank: answers late, twice or never, gives up, and returns by a
- * way on which the return may be lost.
+ * Plays the bank and its challenged customer, who answers late, twice or never, gives up, and returns by a way on which
+ * the return may be lost.
  */
 
 import type { Returning } from "../../core/core.ts";

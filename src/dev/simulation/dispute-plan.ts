@@ -2,10 +2,10 @@
 import type { DisputeEvent } from "../../gateways/dispute-notice.ts";
 import type { Dice } from "./dice.ts";
 
-/** What a bank does next, and the time until then. */
+/** A bank's next event, and the time until then. */
 export type BankStep = { readonly event: DisputeEvent; readonly afterMs: number };
 
-/** One dispute, and what its bank does. */
+/** A dispute, and its bank's steps. */
 export type PlannedDispute = {
   /** Time from the capture to its first step. */
   readonly afterMs: number;

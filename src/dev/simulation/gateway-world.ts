@@ -1,4 +1,4 @@
-/** What connectors send in a run, and the world that they send it to. */
+/** The messages that connectors send in a run, and the world that receives them. */
 import type { Unknown } from "../../gateways/connector.ts";
 import type { Declined } from "../../gateways/declines.ts";
 import type { SimulatedGateway } from "./simulated-gateway.ts";

@@ -2,7 +2,7 @@
 import type { Observed } from "./observed.ts";
 import type { RefundMoment } from "./refund-invariants.ts";
 
-/** Our rows and the gateways' records, with what was asked for. */
+/** Our rows and the gateways' records, with the orders to capture. */
 export type HoldMoment = RefundMoment & {
   /** The amounts whose capture a merchant or a person asked for; of a payment that is captured later. */
   readonly askedMinor: ReadonlySet<number>;

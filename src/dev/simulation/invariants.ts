@@ -267,8 +267,8 @@ function findForbiddenAttempt(
   before: Observed | undefined,
 ): string | undefined {
   const { attempts, session } = observed;
-  // After a restore, a customer who was asked at the backup counts as gone (A12), and the repeat with authentication may
-  // be lost; gateways may have gone on since.
+  // After a restore, a customer who was being authenticated at the backup counts as gone (A12), and the repeat with
+  // authentication may be lost; gateways may have gone on since.
   const mayBeFollowed = ({ stop, status, round }: ObservedAttempt) =>
     (stop === "authentication_failed" && status === "UNKNOWN") || (stop === "authentication_required" && round === 0);
   const stopped = before?.attempts.find(
@@ -335,10 +335,7 @@ function findWrongAuthentication({ observed, isRestored, hasPassed }: Moment): s
   return isKept || session.browser_sealed !== null ? `${session.status}, and data of the customer are kept` : undefined;
 }
 
-/**
- * A customer who was asked before, or a request that demanded an authentication, is enough: a gateway then decides for
- * itself.
- */
+/** An earlier challenge, or a request that demanded an authentication, is enough: a gateway then decides for itself. */
 function findLeftOut(moment: Moment): string | undefined {
   const { observed, authorizations, demandsAuthentication, hidesBrowser, isRestored } = moment;
   const { session, authentications } = observed;
@@ -383,8 +380,8 @@ function isLeftToPerson({ isRestored, observed, authorizations, referenceOf }: M
 }
 
 /**
- * Returns the promise that is broken after faults have stopped and time has passed: the session is over, and nothing is
- * left at a gateway.
+ * Returns the promise that is broken after faults have stopped and time has passed: the session has ended, and gateways
+ * hold nothing.
  */
 export function findUnfinished(moment: Moment): string | undefined {
   const { session, attempts, events } = moment.observed;
@@ -393,7 +390,7 @@ export function findUnfinished(moment: Moment): string | undefined {
   if (session.phase !== "DONE") return `the session did not end: ${session.status} ${session.phase}`;
   const open = attempts.find(({ completed_at }) => completed_at === null);
   if (open !== undefined) return `attempt ${open.sequence} did not end: ${open.status}`;
-  // What the gateway declined, and held by a second execution, no row and no report is left of.
+  // A hold by a second execution after a decline is forgotten if neither a row nor a report of it is left.
   const isForgotten = (hold: Authorization) =>
     moment.isReportLost(hold) &&
     attempts.some(({ id, status }) => moment.referenceOf(id) === hold.attemptReference && status === "DECLINED");

@@ -24,7 +24,7 @@ const callsMax = 6;
 
 /** Plays the merchant of a run once its payment is held. */
 export class LaterMerchant {
-  /** The amounts whose capture was asked for, here or at the gateway. */
+  /** The amounts whose capture was ordered, here or at the gateway. */
   readonly askedMinor = new Set<number>();
   readonly #parts: Parts;
   #hasBegun = false;
@@ -40,7 +40,7 @@ export class LaterMerchant {
     return this.#acts > 0;
   }
 
-  /** True once a cancellation was asked for. */
+  /** True once a cancellation was requested. */
   get hasCancelled(): boolean {
     return this.#cancels;
   }

@@ -1,7 +1,7 @@
 /** A merchant who captures later, and what else may happen to the hold, as the dice draw them. */
 import type { Dice } from "./dice.ts";
 
-/** One order of the merchant, repeated until it is answered. */
+/** An order of the merchant, repeated until it is answered. */
 export type PlannedOrder = {
   /** Time after the payment is held. */
   readonly afterMs: number;
@@ -57,7 +57,7 @@ function drawOrders(dice: Dice, { heldMs, priceMinor }: { heldMs: number; priceM
       [3, [capture(afterMs)]],
       [3, [capture(afterMs, part())]],
       [2, [cancel(afterMs)]],
-      // One of two wins.
+      // Either of the two wins.
       [3, [capture(afterMs, part()), cancel(soon())]],
       [2, [cancel(afterMs), capture(soon())]],
       [2, [capture(afterMs, part()), capture(soon(), part())]],

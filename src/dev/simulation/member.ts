@@ -1,4 +1,4 @@
-/** One process of the service, with its loops. Turns that would find nothing are skipped. */
+/** A process of the service, with its loops. Turns that would find nothing are skipped. */
 
 import type { Core } from "../../core/core.ts";
 import { expireOnce } from "../../core/expire-sessions.ts";
@@ -199,7 +199,7 @@ export class Member {
   }
 }
 
-/** As the worker's loop does. */
+/** Reads one feed, as the worker's loop does. */
 async function readFeeds(core: Core): Promise<void> {
   await matchLinesOnce(core);
   if (!(await readFeedOnce(core))) await readStatementsOnce(core);

@@ -13,7 +13,7 @@ const repeatMs = 15_000;
 // Reports that a restore overtakes arrive while the session is in doubt.
 const staleMs = 120_000;
 
-/** Mostly at the time of its answer: messages of the same moment meet in the database. */
+/** Draws a time that is mostly the answer's: simultaneous messages meet in the database. */
 export function soonMs(dice: Dice): number {
   return dice.chance(0.7) ? dice.pick([20, 200]) + dice.between(0, 5) : dice.between(1, 1_500);
 }

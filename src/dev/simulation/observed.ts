@@ -52,7 +52,7 @@ export type ObservedRefund = {
   readonly succeeded_at: string | null;
 };
 
-/** One dispute with what was taken, returned and answered. */
+/** A dispute with its amounts taken and returned, and its responses. */
 export type ObservedDispute = {
   readonly id: string;
   readonly gateway_reference: string;
@@ -132,7 +132,7 @@ export type Observed = {
   readonly refunds: readonly ObservedRefund[];
   /** The references of refunds about which a person is alarmed. */
   readonly alarms: readonly string[];
-  /** When a refund is taken up next; null if none is. */
+  /** The time at which a refund is processed next; null if none is. */
   readonly refundDueAt: string | null;
   /** Empty in a run without disputes. */
   readonly disputes: readonly ObservedDispute[];
@@ -146,12 +146,15 @@ export type Observed = {
     readonly entry: string;
   }[];
   readonly payouts: readonly { readonly remainder_minor: number | null }[];
-  /** When an answer to a dispute is taken up next, and when an account's disputes are read next; null in a run without disputes. */
+  /**
+   * The times at which an answer to a dispute is processed next, and an account's disputes are read next; null in a run
+   * without disputes.
+   */
   readonly responseDueAt: string | null;
   readonly feedDueAt: string | null;
   /** The time of the next void of an orphaned authorization; null if there is none. */
   readonly orphanDueAt: string | null;
-  /** When a notification of the database, which has one session, is processed next; null if all are. */
+  /** The time at which a notification of the database, which has one session, is processed next; null if all are. */
   readonly notificationDueAt: string | null;
   /** Null in a run without another session of its order. */
   readonly kept: Kept | null;

@@ -1,6 +1,6 @@
 /**
- * Binds processes to one core. A process of the simulation and its connections' server processes take turns: on two cores
- * each statement would wake an idle core, which costs more than most statements. Linux only; elsewhere nothing is bound.
+ * Binds processes to one core. A process of the simulation and its connections' server processes take turns: on two
+ * cores each statement would wake an idle core, which costs more than most statements. Binds on Linux only.
  */
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";

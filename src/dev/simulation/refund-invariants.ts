@@ -73,7 +73,7 @@ export function findUnfinishedRefund(moment: RefundMoment): string | undefined {
   // A restore may lose the report of one that was accepted; a person is alarmed after a week.
   const open = openRefunds(observed, refundReferenceOf).filter(({ status }) => !isRestored || status !== "PENDING");
   if (open.length > 0) return "a refund did not end";
-  // What a restore has lost may be unknown until the next refund.
+  // Refunds that a restore has lost may be unknown until the next refund.
   if (isRestored) return undefined;
   for (const made of refundsMade) {
     const row = refunds.find(
@@ -92,10 +92,11 @@ export function findUnfinishedRefund(moment: RefundMoment): string | undefined {
   return emitted === succeeded ? undefined : `${succeeded} refunds succeeded, and ${emitted} events say so`;
 }
 
-/** One refund here for each at the gateway, with the same end, unless a person is alarmed. */
+/** Requires a refund here for each at the gateway, with the same end, unless an alarm is raised. */
 function findUnrecorded(made: MadeRefund, row: ObservedRefund | undefined, isAlarmed: boolean): string | undefined {
   const name = made.refundReference ?? "a refund by hand";
-  // One by hand at a gateway that can be read is found before the next refund, and the return of money within a day.
+  // A refund by hand at a gateway that can be read is found before the next refund, and the return of money within a
+  // day.
   if (row === undefined) {
     if (made.status === "failed" || (made.refundReference === undefined && !made.isReported)) return undefined;
     return `${name} is refunded at the gateway, and unknown here`;

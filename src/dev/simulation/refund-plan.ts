@@ -1,7 +1,7 @@
 /** A merchant who refunds, and gateways that refund, as the dice draw them. */
 import type { Dice } from "./dice.ts";
 
-/** One request of the merchant. Repeated under the same key until it is answered. */
+/** A request of the merchant, repeated under the same key until it is answered. */
 export type PlannedRefund = {
   readonly key: string;
   /** Time after the payment has succeeded. */

@@ -51,7 +51,7 @@ export type RunResult = {
   readonly seed: number;
   readonly violation: string | undefined;
   readonly status: string;
-  /** True if nothing more happens to the session. */
+  /** True if the session has come to its end. */
   readonly isDone: boolean;
   readonly steps: number;
   readonly refusals: readonly string[];

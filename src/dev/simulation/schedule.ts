@@ -61,7 +61,7 @@ export const shapes: Readonly<Record<SimulatedGatewayName, GatewayShape>> = {
   },
 };
 
-/** One press of the pay button. */
+/** A press of the pay button. */
 export type Submission = {
   readonly atMs: number;
   readonly token: string;
@@ -233,7 +233,7 @@ export function drawSchedule(dice: Dice, seed: number): Schedule {
   };
 }
 
-// Nothing is disputed of a payment that fails, as most of those of a run do.
+// A payment that fails, as most of those of a run do, has no dispute.
 const paidDisputes = 0.8;
 
 /** Returns the behaviour of an account that takes payments. */
@@ -254,7 +254,7 @@ function drawDefaultPlan(dice: Dice): number[] | undefined {
   return dice.chance(0.2) ? drawPlan(dice) : undefined;
 }
 
-// Dice of their own, so that a run without them is played as ever.
+// Separate dice draw these, so a run without them does not change.
 const caseSeeds = 2_000_000_033;
 const authenticationSeeds = 1_000_000_007;
 const refundSeeds = 1_500_000_001;
@@ -277,7 +277,7 @@ function drawDemand(dice: Dice): Demand | undefined {
   return { withoutBrowser: dice.pick(["DECLINE", "DECLINE", "PAY"]), hidesAt: dice.pick([[], [0], [1], [0, 1, 2]]) };
 }
 
-/** Draws when somebody opens a return address: about when the customer is asked, or minutes later. */
+/** Draws the times at which a third party opens a return address: near the challenge, or minutes later. */
 function drawForgeries(dice: Dice): readonly number[] {
   return dice.chance(0.2) ? [dice.between(0, 2_000), dice.between(0, 60_000)] : [];
 }

@@ -19,7 +19,7 @@ import type { Authorization } from "./simulated-gateway.ts";
 import type { Stage } from "./simulated-process.ts";
 import type { SqlServer } from "./sql-server.ts";
 
-/** One call of a scheduler. Its key is its own, or one that it has used before. */
+/** A call of a scheduler. Its key is new, or one that it has used before. */
 type Firing = {
   readonly atMs: number;
   readonly renewal: number;
@@ -37,7 +37,7 @@ export type SchedulersPlan = {
   /** The bank stops the card with the first request of this renewal. */
   readonly stopsWith: number | undefined;
   readonly firingsAfterRestore: readonly Firing[];
-  /** The customer's payments by links, each in a tab of its own: `key` names the card. */
+  /** The customer's payments by links, each in a separate tab: `key` names the card. */
   readonly links: readonly Firing[];
 };
 
@@ -46,7 +46,10 @@ const scheduledRuns = 0.03;
 const restoredRuns = 0.5;
 const linkedRuns = 0.5;
 
-/** Draws the schedulers of a run; none in most runs. After a restore they fire again, for they do not know what it has lost. */
+/**
+ * Draws the schedulers of a run; none in most runs. After a restore they fire again, because they do not know what it
+ * has lost.
+ */
 export function drawSchedulers(dice: Dice, restore: { readonly atMs: number } | undefined): SchedulersPlan | undefined {
   if (!dice.chance(restore ? restoredRuns : scheduledRuns)) return undefined;
   const renewals = dice.between(1, 2);
@@ -172,7 +175,7 @@ export class Schedulers {
     return (rows as { id: string }[]).map(({ id }) => id);
   }
 
-  /** What they have learned of renewals may be lost. */
+  /** Their knowledge of renewals may be lost. */
   onRestored(): void {
     this.#isRestored = true;
     this.#paid.clear();
@@ -304,7 +307,7 @@ export class Schedulers {
     this.#isActing = open > 0 || this.#toFire > 0;
     if (!this.#isActing) {
       const captured = [1, 2].filter((renewal) => this.#isTaken(renewal)).length;
-      // What a restore has lost is found when the renewal is charged again, which the card's stop may forbid.
+      // Renewals that a restore has lost are found when the renewal is charged again, which the card's stop may forbid.
       const isKnown = this.#isRestored ? captured >= paid : captured === paid;
       if (!isKnown) violate(`${captured} renewals were captured, and ${paid} are paid`);
       return;

@@ -4,7 +4,7 @@ import { unreachable } from "../../platform/errors.ts";
 
 /** A guard, constraint, index or lock that enforces a rule in PostgreSQL, by its name. */
 export type SchemaRemoval =
-  /** One condition of a guard: the reason that it refuses with, or the beginning of it. */
+  /** A condition of a guard: the reason that it refuses with, or the beginning of it. */
   | { readonly type: "refusal"; readonly reason: string }
   /** A check, a foreign key or a primary key; `instead` is the part of a check that stays. */
   | { readonly type: "constraint"; readonly name: string; readonly instead?: string }
@@ -42,7 +42,7 @@ const missing = (name: string, found: number) =>
 
 async function knownReason(client: Client, reason: string): Promise<string> {
   const { rowCount } = await client.query(
-    // Where a guard and a function of payments refuse alike, the guard is the one that is named.
+    // If a guard and a function of payments refuse alike, the guard is the named one.
     `SELECT FROM (SELECT prosecdef, bool_or(NOT prosecdef) OVER () AS in_guard FROM pg_proc WHERE position('app.refuse(' || quote_literal($1::text) IN prosrc) > 0
        AND (pronamespace = 'app'::regnamespace AND NOT prosecdef OR pronamespace = 'partitions'::regnamespace AND proname LIKE '%_rest')) p
      WHERE NOT (in_guard AND prosecdef)`,

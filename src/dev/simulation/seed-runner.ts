@@ -28,7 +28,8 @@ const create = () => createSimulationDatabase(serverUrl, options);
 const databases: Promise<SimulationDatabase>[] = [create()];
 const free = [await databases[0]!];
 
-// Without vacuum a scan passes the index entries of every earlier seed. After a removal of rows each statement is planned again.
+// Without a vacuum, a scan passes the index entries of every earlier seed. After a removal of rows each statement is
+// planned again.
 const seedsKept = 500;
 process.on("message", (order: Order) => {
   void play(order).catch((error: unknown) => {

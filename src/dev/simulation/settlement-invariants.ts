@@ -35,7 +35,7 @@ export function findUnsettled({
     const matched = alike.filter((one) => rowOf(one)?.status === "MATCHED").length;
     const { kind, gatewayReference } = made.line;
     const dispute = disputes.find((one) => one.gateway_reference === gatewayReference && one.stage !== "FRAUD_WARNING");
-    // What was taken twice between two readings is one movement here.
+    // Two chargebacks between two readings are one movement here.
     const isOne = dispute && dispute.movements.filter(({ type }) => type === kind).length < moved;
     if (matched !== moved && !isOne)
       return `${keyOf(made)} moved ${moved} times, and is paid ${matched} times (${row.reason})`;

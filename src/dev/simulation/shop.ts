@@ -120,7 +120,7 @@ function findFalseRefusal(code: unknown, { session }: Observed): string | undefi
   const isWrong =
     (code === "session_being_paid" && submittedAt === null) ||
     (code === "session_ended" && status === "CREATED") ||
-    // One successor, whose key finds it again.
+    // The session has one successor, whose key finds it again.
     code === "session_replaced" ||
     code === "not_held" ||
     code === "not_found";

@@ -131,8 +131,9 @@ export async function replay(
 // A tenth of the time went into collecting garbage of a smaller young generation.
 const execArgv = ["--max-semi-space-size=32"];
 
-// One seed's statements run while the answers of others are processed: a third less CPU time in Node.js than one seed at a
-// time. Each has its own database, whose connections plan every statement anew: 75 seeds of one process take 16 % less alone.
+// The statements of one seed run while the answers of others are processed: a third less CPU time in Node.js than one
+// seed at a time. Each has its own database, whose connections plan every statement anew: 75 seeds of one process take
+// 16 % less alone.
 const concurrently = 4;
 const seedsAlone = 80;
 

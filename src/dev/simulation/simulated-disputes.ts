@@ -13,7 +13,7 @@ type Paid = Pick<MadeDispute, "attemptReference" | "gatewayReference" | "amountM
 
 type Answer = { readonly key: string; readonly type: "ACCEPT" | "EVIDENCE"; readonly stage: DisputeStage };
 
-/** One dispute on a gateway's record, or a network's warning of fraud. */
+/** A dispute on a gateway's record, or a network's warning of fraud. */
 export type MadeDispute = {
   readonly gatewayReference: string;
   readonly payment: string;
@@ -217,7 +217,7 @@ export class SimulatedDisputes {
     this.#parts.onMoved({ kind, payment, attemptReference, amountMinor, currency, dispute });
   }
 
-  /** Only gateways that cannot be read report what happens. */
+  /** Gateways that can be read send no reports. */
   #notify(made: MadeDispute, event: DisputeEvent): void {
     if (this.#parts.canRead) return;
     const { attemptReference, payment, gatewayReference, amountMinor, currency } = made;

@@ -55,7 +55,7 @@ export type Payment = {
   readonly cryptogram?: string | undefined;
 };
 
-/** One authorization on a gateway's record, and the number of times its money was captured. */
+/** An authorization on a gateway's record, and the number of times its money was captured. */
 export type Authorization = Payment & {
   readonly gatewayReference: string;
   state: "held" | "captured" | "voided" | "declined";
@@ -101,7 +101,7 @@ const authenticationRequired: Declined = {
   declineCode: "authentication_required",
   gatewayCode: "1A",
 };
-/** A decline after which the gateway allows to be asked once more. */
+/** A decline after which the gateway allows a repeat. */
 const tryAgain: Declined = {
   type: "declined",
   kind: "SOFT_DECLINE",
@@ -237,7 +237,7 @@ export class SimulatedGateway {
     return { state, found: this.#find({ attemptReference }) };
   }
 
-  /** Takes the customer's answer at the bank. Returns false if nothing is asked any more. */
+  /** Takes the customer's answer at the bank. Returns false if the challenge is over. */
   answerChallenge(attemptReference: string, isPassed: boolean): boolean {
     const challenge = this.#challenges.get(attemptReference);
     if (challenge?.state !== "waiting") return false;
@@ -354,7 +354,7 @@ export class SimulatedGateway {
     return { type: "accepted" };
   }
 
-  /** Captures or voids a hold as a person does at the gateway. Returns false if nothing is held. */
+  /** Captures or voids a hold as a person does at the gateway. Returns false if there is no hold. */
   actByHand(attemptReference: string, act: "capture" | "void", amountMinor: number): boolean {
     const held = this.authorizations.find((one) => one.attemptReference === attemptReference && one.state === "held");
     if (held === undefined) return false;

@@ -13,7 +13,7 @@ type Parts = {
   readonly epochMs: number;
 };
 
-/** One process's pool; its open connections break when the process is killed. */
+/** The pool of a process; its open connections break when the process is killed. */
 export class SimulatedPool {
   readonly #parts: Parts;
   readonly #open = new Set<SimulatedClient>();
@@ -144,7 +144,7 @@ class SimulatedClient extends EventEmitter {
   }
 }
 
-// Also a write without it in its text: a function, a default or a trigger may read the clock.
+// Also matches writes that do not name the clock: a function, a default or a trigger may read it.
 const asksClock = /^\s*(INSERT|UPDATE|WITH)\b|app\.clock|\b(app|partitions)\.\w+\(/i;
 
 function lost(): Acted<QueryResult> {

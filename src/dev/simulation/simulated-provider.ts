@@ -58,7 +58,7 @@ export class ProviderWorld {
     return this.#statuses.get(id)!;
   }
 
-  /** Takes the customer's answer. Returns false if nothing is asked any more. */
+  /** Takes the customer's answer. Returns false if the challenge is over. */
   answer(id: string, isPassed: boolean): boolean {
     if (this.#statuses.get(id) !== "C") return false;
     this.#statuses.set(id, isPassed ? "Y" : "N");

@@ -1,10 +1,10 @@
-/** A gateway's own records of refunds: those that were asked for, and those made by hand. */
+/** A gateway's own records of refunds: those that were requested, and those made by hand. */
 import type { ListedRefund, Notification } from "../../gateways/connector.ts";
 import { unreachable } from "../../platform/errors.ts";
 import { type RefundBehaviour, refundKeyLifeMs } from "./refund-plan.ts";
 import type { Movement } from "./simulated-statements.ts";
 
-/** One refund on a gateway's record. `status` failed: no money left, or it came back. */
+/** A refund on a gateway's record. `status` failed: no money left, or it came back. */
 export type MadeRefund = {
   readonly attemptReference: string;
   readonly payment: string;

@@ -123,7 +123,7 @@ export async function createSimulationDatabase(
   };
 }
 
-// As app.partition_sets has the set of a month (src/platform/partition-names.ts).
+// The only set, in the form in which app.partition_sets has that of a month (src/platform/partition-names.ts).
 const onlyRest = `
   SELECT '_rest' AS suffix, 0 AS "fromMs", 2::float8 ^ 48 AS "untilMs",
     ARRAY(SELECT parent FROM app.partitioned WHERE kind = 'payments') AS tables, ARRAY(SELECT name FROM app.payment_functions) AS functions`;

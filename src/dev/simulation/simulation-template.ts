@@ -3,7 +3,7 @@ import { Client } from "pg";
 
 export const simulationTemplate = "simulation_template";
 
-/** Runs statements one after the other on a connection of their own. */
+/** Runs statements one after the other on a separate connection. */
 export async function runOn(url: string, ...statements: string[]): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();

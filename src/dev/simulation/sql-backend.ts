@@ -1,4 +1,4 @@
-/** One connection of the simulation's server, and the statements that share one round trip on it. */
+/** A connection of the simulation's server, and the statements that share one round trip on it. */
 import type { Duplex } from "node:stream";
 import { Client, type QueryConfig, type QueryResult } from "pg";
 import { bindToCore } from "./one-core.ts";
@@ -10,7 +10,7 @@ export type Answer =
   | { readonly type: "value"; readonly value: QueryResult; readonly observed?: QueryResult | undefined }
   | { readonly type: "error"; readonly error: unknown };
 
-/** One connection of the server, lent to a simulated process for a transaction or a statement. */
+/** A connection of the server, lent to a simulated process for a transaction or a statement. */
 export class Backend {
   readonly client: Client;
   /** Settles once the server has accepted the connection; nothing may be sent before. */

@@ -26,7 +26,7 @@ const soonMs = 10;
 const isWrite =
   /^\s*(INSERT|UPDATE|DELETE|WITH)\b|\b(FROM|LATERAL) (app|partitions)[.]\w+\(|\bapp[.](hurry|repeat)_orphan\(/i;
 
-/** One server with a few connections, which the simulated ones use in turn. */
+/** A server with a few connections, which the simulated ones use in turn. */
 export class SqlServer {
   /** The query that reads the rows after each statement with committed changes, in the same round trip if possible. */
   watching: Query | undefined;
@@ -70,8 +70,8 @@ export class SqlServer {
   }
 
   /**
-   * Changes rows past every trigger, as the server's own restore does. A connection of its own: one that begins or ends
-   * this plans all of its statements again.
+   * Changes rows past every trigger, as the server's own restore does. It has a separate connection: one that begins or
+   * ends this plans all of its statements again.
    */
   async asReplica(query: Query): Promise<QueryResult> {
     this.#replica ??= this.#connectReplica();
@@ -99,7 +99,7 @@ export class SqlServer {
   #clockChange(epochMs: number | undefined): { name: string; text: string; values: unknown[] }[] {
     if (epochMs === undefined || epochMs === this.#clockMs) return [];
     this.#clockMs = epochMs;
-    // Without a row, whose answer costs as much as the change.
+    // The statement returns no row, which would cost as much as the change.
     const text = "SELECT WHERE setval('app.simulated_clock', $1) IS NULL";
     return [{ name: "set_clock", text, values: [epochMs] }];
   }
@@ -166,7 +166,7 @@ export class SqlServer {
   ): Promise<Answer | { waiting: Promise<Answer> | undefined }> {
     const isAlone = !this.#waiters.some((waiter) => waiter.answer !== undefined && waiter.backend !== backend);
     const mayBeTakenBack = !isAlone && backend.inTransaction && !backend.hasFailed && typeof query !== "string";
-    // In a failed transaction nothing is run, not even what sets the clock.
+    // A failed transaction runs nothing, not even the statement that sets the clock.
     if (backend.hasFailed && clockMs !== undefined) await this.setClock(clockMs);
     const before: Query[] = [...(backend.beginsLater ? ["BEGIN"] : []), ...this.#clockChange(clockMs)];
     backend.beginsLater = false;
@@ -237,7 +237,7 @@ export class SqlServer {
       backend.inTransaction = false;
       backend.hasWritten = false;
       backend.hasFailed = false;
-      // Statements that waited continue at once, so the rows are read when that has come to rest.
+      // Statements that waited continue at once, so the rows are read once they have finished.
       const served = await this.#serveWaiters();
       if (committed) await this.#changed(answer);
       for (const { waiter, answer } of served) await waiter.report(answer);

@@ -12,7 +12,7 @@ import type { Member } from "./member.ts";
 import type { Stage } from "./simulated-process.ts";
 import type { SqlServer } from "./sql-server.ts";
 
-/** One submission of the card. While the vault rotates its key, the card has an old fingerprint and a new one. */
+/** A submission of the card. While the vault rotates its key, the card has an old fingerprint and a new one. */
 type Try = { readonly atMs: number; readonly versions: readonly ("old" | "new")[] };
 
 /** Share of the runs with card testers: each plays a dozen of payments. */

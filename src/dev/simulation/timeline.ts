@@ -5,7 +5,7 @@ type Event = { readonly atMs: number; readonly order: number; readonly run: () =
 
 const ordersMax = 2 ** 30;
 
-/** Events of the same moment run in an order that the dice choose: every interleaving is possible, and each repeats. */
+/** Simultaneous events run in an order that the dice choose: every interleaving is possible, and each repeats. */
 export class Timeline {
   readonly #dice: Dice;
   readonly #queue: Event[] = [];

@@ -7,9 +7,9 @@ const shellPath = "/usr/bin/chromium-headless-shell";
 const fullPaths = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
 /**
- * Returns a Chromium without its own windows and services, which takes two thirds of the CPU time; where only the full
- * browser is installed, that one. Close it when done. With the caller's switches it is a browser of its own; without
- * any, it is the worker's one, of which `close` closes the caller's pages.
+ * Returns a Chromium without its own windows and services, which takes two thirds of the CPU time; if only the full
+ * browser is installed, returns that. Close it when done. With the caller's switches it is a separate browser; without
+ * any, it is the worker's shared one, of which `close` closes the caller's pages.
  */
 export async function launchBrowser(switches: readonly string[] = []): Promise<Browser> {
   const paths = [shellPath, ...fullPaths];

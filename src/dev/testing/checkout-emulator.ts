@@ -45,14 +45,14 @@ export type CheckoutEmulatorOptions = {
 
 const answerNotFound: RequestListener = (_request, response) => void response.writeHead(404).end();
 
-/** One open session of 49.00 EUR. Its fields change during a test. */
+/** An open session of 49.00 EUR. Its fields change during a test. */
 export class CheckoutEmulator {
   readonly checkout: Checkout;
   /** Tokens of all SubmitPayment calls, in order. */
   readonly submitted: string[] = [];
   /** The consents of all SubmitPayment calls, in order. */
   readonly consents: (Pick<SaveCardConsent, "template" | "locale"> | undefined)[] = [];
-  /** The stored cards of the customer, and what is asked about storing another. */
+  /** The stored cards of the customer, and the choice of storing another. */
   stored: ListStoredCardsResponse = create(ListStoredCardsResponseSchema, { securityCodeRequired: true });
   /** Returns the token of a stored card; by default there is no such card any more. */
   onUse: (paymentMethodId: string) => string | Promise<string> = () => {

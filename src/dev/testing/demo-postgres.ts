@@ -14,7 +14,7 @@ import { testStateFolder } from "./test-run.ts";
 
 const run = promisify(execFile);
 
-// What prepareDatabases keeps of the databases in a state folder.
+// The file in which prepareDatabases keeps the passwords of the databases in a state folder.
 const passwordsFile = "database-passwords.json";
 
 /**

@@ -11,7 +11,7 @@ const folder = join(testStateFolder, runName);
 noteProcesses(folder);
 await closeStarted();
 
-// What a file awaits above its tests has no limit of Vitest's: a hang must end, with its worker.
+// Code that a file awaits above its tests has no limit of Vitest's: a hang must end, with its worker.
 const loading = setTimeout(() => {
   console.error("This test file has not begun its tests within five minutes.");
   process.exit(1);

@@ -1,7 +1,7 @@
 /** The one start and end of what all tests of a file share. */
 import { afterAll } from "vitest";
 
-// As long as Vitest's hooks may take: a hang must end.
+// The limit of Vitest's hooks: a hang must end.
 const startMs = 120_000;
 
 const open = new Set<() => Promise<void>>();

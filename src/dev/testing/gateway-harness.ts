@@ -1,4 +1,4 @@
-/** One connector with the real sandbox gateways, and a proxy between them that can spoil every answer. */
+/** A connector with the real sandbox gateways, and a proxy between them that can spoil every answer. */
 import type {
   AuthorizeRequest,
   ChangingCall,

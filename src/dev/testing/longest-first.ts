@@ -15,14 +15,14 @@ const longest = [
   "isolation",
   "adopted-holds",
   "private-postgres",
-  // Not side by side: two that kill servers under load wait for each other beyond their time.
+  // These run apart: two that kill servers under load wait for each other beyond their time.
   "webhook-deaths-servers",
   "rolling-upgrade",
 ];
 
 /**
- * One project after the other, for a worker serves one only: its longest files, then the others as Vitest orders them. A
- * shared demo runs no longer than it is used.
+ * Runs one project after the other, because a worker serves only one: its longest files, then the others as Vitest
+ * orders them. A shared demo runs no longer than it is used.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

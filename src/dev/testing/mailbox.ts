@@ -45,7 +45,7 @@ export class Mailbox {
       ...(tls && { cert: tls.cert, key: tls.key }),
       secure: tls?.fromStart ?? false,
       disabledCommands: [...(tls ? [] : ["STARTTLS"]), ...(login ? [] : ["AUTH"])],
-      // So that only the client withholds its password.
+      // The server accepts a password without TLS, so that only the client withholds its own.
       allowInsecureAuth: true,
       disableReverseLookup: true,
       onAuth: ({ username, password }, _session, done) =>

@@ -8,7 +8,7 @@ import {
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 
-/** One request as received over the wire. `body` holds its exact bytes, which a signature covers. */
+/** A request as received over the wire. `body` holds its exact bytes, which a signature covers. */
 export type ReceivedRequest = {
   readonly method: string;
   readonly origin: string;

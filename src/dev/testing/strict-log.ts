@@ -1,4 +1,4 @@
-/** A log for tests: nothing is printed, and a line with a forbidden field fails the test. */
+/** A log for tests: it prints nothing, and a line with a forbidden field fails the test. */
 import { createLogger, type Logger } from "../../platform/log.ts";
 
 /** Formats every line, and passes it to `write` if a test reads them. */

@@ -1,4 +1,4 @@
-/** One run of the tests: provides a folder for its workers, and ends every server that they started in it. */
+/** A run of the tests: provides a folder for its workers, and ends every server that they started in it. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";

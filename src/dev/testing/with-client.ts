@@ -1,4 +1,4 @@
-/** One connection to a PostgreSQL for one piece of work. */
+/** Opens a connection to a PostgreSQL for one piece of work. */
 import { Client } from "pg";
 
 export async function withClient<Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> {

@@ -42,7 +42,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   reporting: [...flow, "disputes", "refunds", "settlement"],
   metrics: payment,
   edge: [...payment, "transcoder"],
-  // What the guard and the page both know of roles.
+  // The rules about roles that the guard and the page share.
   "dashboard/roles": [],
   dashboard: [...payment, "transcoder", "dashboard/roles"],
   "dashboard/ui": ["brand", "dashboard/roles"],

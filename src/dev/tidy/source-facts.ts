@@ -12,13 +12,13 @@ import {
 import * as is from "typescript/unstable/ast/is";
 import { type Checker, type Type, TypeFlags } from "typescript/unstable/sync";
 
-/** One import or re-export. `target` is a path from the checkout for a file of ours, else the specifier as written. */
+/** An import or re-export. `target` is a path from the checkout for a file of ours, else the specifier as written. */
 export type ImportFact = { readonly target: string; readonly isTypeOnly: boolean; readonly line: number };
 
 /** A use that a rule may forbid: `Date.now`, `new Date()`, `process.env`, `it.only`, an imported name. */
 export type UseFact = { readonly what: string; readonly line: number };
 
-/** One switch; `isOverUnion`: over literals that are listed in its type; `isClosed`: its default calls `unreachable`. */
+/** A switch. `isOverUnion`: over literals that are listed in its type; `isClosed`: its default calls `unreachable`. */
 type SwitchFact = { readonly line: number; readonly isOverUnion: boolean; readonly isClosed: boolean };
 
 export type SourceFacts = {

@@ -18,7 +18,7 @@ const deadlineMinutes: Readonly<Record<Effort, number>> = { quick: 5, figures: 2
 
 const partProcess = join(import.meta.dirname, "part-process.ts");
 
-/** Never rejects because of a part: a part that fails has lines that say so. */
+/** Plays the parts. Never rejects because of a part: the lines of a part that fails say so. */
 export async function playParts(
   parts: readonly Part[],
   { rows, effort }: { rows: readonly number[]; effort: Effort },
@@ -105,7 +105,7 @@ async function endGroup(child: ChildProcess): Promise<void> {
   try {
     process.kill(-child.pid!, "SIGKILL");
   } catch (error) {
-    // No process was left.
+    // All processes had ended.
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
 }

@@ -1,4 +1,4 @@
-/** One line of the table of all benchmarks, in the form that every benchmark returns. PURE. */
+/** A line of the table of all benchmarks, in the form that every benchmark returns. PURE. */
 import type { Spread } from "../rounds.ts";
 
 /** A measurement for a row, beside what ran in the same minutes. `isReached` is undefined without a goal. */

@@ -6,7 +6,7 @@ export type Sent = {
   readonly url: string;
   readonly bearer: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Without one, the request is a GET. */
+  /** The body of a POST; without one, the request is a GET. */
   readonly body?: object;
   /** Aborts the request, like a customer who leaves. */
   readonly leave?: AbortSignal;

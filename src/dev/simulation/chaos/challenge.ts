@@ -1,4 +1,6 @@
-/** Plays a customer whom the bank asks: answers, fails, cancels, returns twice or not at all, comes late or never. */
+/**
+ * Plays a customer during a challenge, who answers, fails, cancels, returns twice or not at all, comes late or never.
+ */
 import { setTimeout as pause } from "node:timers/promises";
 import { unreachable } from "../../../platform/errors.ts";
 import type { Dice } from "../dice.ts";

@@ -40,7 +40,7 @@ export type ChaosOptions = {
   readonly rate: number;
   /** The two sandbox gateways by default; the emulators of the real ones beside them if chosen. */
   readonly gateways?: SiteGateways | undefined;
-  /** Cells of the environment, each with a PostgreSQL and a merchant of its own; 1 by default. */
+  /** The number of the environment's cells, each with its own PostgreSQL and merchant; 1 by default. */
   readonly cells?: number | undefined;
   /** Keeps the state folder even if nothing is wrong. */
   readonly keep?: boolean | undefined;
@@ -255,7 +255,7 @@ async function rage({ site, loads, options, observer }: Run, dice: Dice): Promis
   await Promise.all([...loads.map((load) => load.run(rate, end)), strikeUntil(end, site, fork(dice))]);
 }
 
-/** Checks until nothing is wrong, nothing changes and the records are reconciled, or for too long. */
+/** Checks until the records are right, at rest and reconciled, or for too long. */
 async function comeToRest(run: Run, part: Work): Promise<Pick<Verdict, "records" | "violations" | "reconciliation">> {
   const { site, loads, merchants, observer } = run;
   const { databaseUrls } = site;
@@ -303,7 +303,7 @@ async function comeToRest(run: Run, part: Work): Promise<Pick<Verdict, "records"
 async function passTime({ site, late, observer }: Run, quietFrom: number): Promise<readonly string[]> {
   const { signal } = observer;
   const wait = (ms: number) => pause(Math.max(0, ms), undefined, { signal }).catch(() => {});
-  // What gateways still execute late comes before the clocks are moved.
+  // Late executions at the gateways come before the clocks are moved.
   await wait(quietFrom - Date.now());
   if (signal.aborted) return [];
   const move = (aheadMs: number) => Promise.all(site.ownerUrls.map((url) => moveClock(url, aheadMs)));

@@ -1,4 +1,6 @@
-/** Checks the orders of a run: what its shop and customers were told, and that one session of each was paid. PURE. */
+/**
+ * Checks the orders of a run: the answers that its shop and customers got, and that one session of each was paid. PURE.
+ */
 import { isByHand, type Money } from "./check-holds.ts";
 import type { OrderRecord, SessionRecord } from "./records.ts";
 

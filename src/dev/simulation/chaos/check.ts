@@ -169,9 +169,9 @@ const takeOverMs = leaseMs + followUpTimeoutMs;
 const takeOversMin = 2;
 
 /**
- * Time begins anew when the customer has answered or could have, and where the run moved the clock meanwhile. A payment that
- * is captured later ends for its customer with the hold. More take-overs than two have their own time, and time in which
- * nobody could take over does not count.
+ * Time restarts when the customer has answered or could have, and when the run has moved the clock. A payment that is
+ * captured later ends for its customer with the hold. More take-overs than two have their own time, and time without a
+ * process to take over does not count.
  */
 function checkBound({ session, authentications, clockMovedAt, outages }: Case): Found[] {
   const { submittedAt, heldAt, hasCapture, leaseEpoch } = session;

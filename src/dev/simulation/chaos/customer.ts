@@ -15,7 +15,7 @@ export type Shop = RefundingShop & {
   readonly cards: readonly string[];
   /** Acts once the time in which customers may answer their bank is over. */
   readonly later: (act: () => Promise<void>) => void;
-  /** What was ordered in it, each with the answers so far. */
+  /** The orders in it, each with the answers so far. */
   readonly orders: Order[];
   expireIn(sessionId: string, ms: number): Promise<void>;
 };

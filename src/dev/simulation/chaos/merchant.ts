@@ -9,7 +9,8 @@ import type { Tally } from "./tally.ts";
 
 type Answer = { readonly status: number } | "reset";
 
-// Only an event's first webhook is refused: each further refusal delays the next delivery attempt, at last by hours.
+// The share of events whose first webhook is refused. No further one is: each refusal delays the next delivery attempt,
+// at last by hours.
 const refusedRate = 0.06;
 const cutRate = 0.02;
 const slowRate = 0.06;

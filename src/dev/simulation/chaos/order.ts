@@ -1,4 +1,4 @@
-/** What a shop and its customer are told about one order, as it is filled in. */
+/** The answers that a shop and its customer get about an order, as the record is filled in. */
 import type { OrderRecord } from "./records.ts";
 
 export type Order = { -readonly [Key in keyof OrderRecord]: OrderRecord[Key] } & {

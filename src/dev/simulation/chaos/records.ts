@@ -66,7 +66,7 @@ export type EventRecord = {
   readonly body: string;
 };
 
-/** One webhook as received; `accepted` when the merchant acknowledged it. */
+/** A webhook as received; `accepted` when the merchant acknowledged it. */
 export type WebhookRecord = {
   readonly eventId: string;
   readonly body: string;
@@ -84,7 +84,7 @@ type WorkItemRecord = {
   readonly resolved: boolean;
 };
 
-/** One tab in which an order is paid, with the Idempotency-Key of its session and the answers it received. */
+/** A tab in which an order is paid, with the Idempotency-Key of its session and the answers it received. */
 export type OrderRecord = {
   readonly orderRef: string;
   readonly key: string;
@@ -120,10 +120,10 @@ export type RefundRecord = {
   readonly keys: number;
 };
 
-/** What banks have taken for disputes of an attempt, and not returned, in its gateway's own unit. */
+/** The amounts that banks have taken for disputes of an attempt, and not returned, in its gateway's own unit. */
 type DisputedRecord = { readonly attemptId: string; readonly value: number };
 
-/** A time in which nobody could take over a payment. */
+/** A time without a process that could take over a payment. */
 export type Outage = { readonly from: string; readonly to: string };
 
 export type Records = {

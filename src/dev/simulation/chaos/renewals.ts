@@ -11,7 +11,7 @@ const renewalsMax = 5;
 const callsMax = 20;
 const looksMax = 20;
 
-/** What a payment asks for that begins an agreement, and the customer's consent to it. */
+/** The fields of a payment that begins an agreement, and the customer's consent to it. */
 export const agreementFields = {
   saveCard: { agreement: { type: "UNSCHEDULED", text: "Charged when you order more." } },
 };

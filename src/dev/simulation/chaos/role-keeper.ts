@@ -18,7 +18,7 @@ export type KeptRole = {
   readonly tally: Tally;
 };
 
-// One that has never run while its servers did will not run.
+// A process that has never run while its servers did will not run.
 const firstStartsMax = 10;
 
 /** Keeps one role's process running, except for the faults of the run. */

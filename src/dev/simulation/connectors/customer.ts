@@ -43,7 +43,10 @@ export class Customer {
     this.#dice = dice;
   }
 
-  /** Looks at what is asked, and answers each page that is still open at the bank, also one that was given up. */
+  /**
+   * Looks at the current action, and answers each page that is still open at the bank, also of an action that was given
+   * up.
+   */
   async act(core: Core, sessionId: string): Promise<void> {
     await this.#look(core, sessionId);
     const left: Page[] = [];

@@ -1,5 +1,5 @@
 /**
- * Plays one payment by a seed: requests, answers and notifications fail at the emulators, the customer is asked, a
+ * Plays one payment by a seed: requests, answers and notifications fail at the emulators, the customer is challenged, a
  * second process takes over, hours pass; then a calm phase until the session rests.
  */
 import { setTimeout as pause } from "node:timers/promises";
@@ -56,7 +56,7 @@ const cards = [
   [1, "4100000000000019"],
 ] as const;
 
-/** By weight: cards whose customer is asked. */
+/** Cards whose customer is challenged, by weight. */
 const askedCards = [
   // Asked at STRIPE and PAYPAL; at ADYEN, which then holds by itself; at all three.
   [6, "4000000000007106"],
@@ -75,11 +75,14 @@ const retryCards = [
   [1, declinedAgainCard],
 ] as const;
 
-/** Payments with such a card, by a rule that retries; they have dice of their own, so that the others are played as ever. */
+/**
+ * The share of payments with such a card, by a rule that retries. Separate dice draw them, so the other payments do not
+ * change.
+ */
 const retryShare = 0.3;
 const retrySeeds = 1_900_000_043;
 
-/** Payments with a card whose customer is asked, and those of them whose page can show it. */
+/** The share of payments with a card whose customer is challenged, and of those whose page can show it. */
 const askedShare = 0.5;
 const shownShare = 0.85;
 /** Payments that meet no fault at first, with such a card and page and without: faults make it the next gateway's turn. */
@@ -135,7 +138,7 @@ class Payment {
     this.#processes = [fresh(world.processes[0]), fresh(world.processes[1])];
   }
 
-  /** One process submits the payment; another may take it over during its first gateway's calls. */
+  /** A process submits the payment; another may take it over during its first gateway's calls. */
   async begin(seed: number): Promise<void> {
     const { control, owner } = this.#world;
     const dice = this.#dice;

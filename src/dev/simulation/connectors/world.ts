@@ -35,7 +35,7 @@ export type Breaking = (connector: Connector) => Connector;
 // In place of ten seconds: an emulator on the same machine answers in a few milliseconds, and delayed requests wait
 // until the run releases them.
 const callMs = 400;
-// Without delays, only a busy machine makes a call slow.
+// If there are no delays, only a busy machine makes a call slow.
 const calmCallMs = 5_000;
 
 // Silence is longer than any call. A search that lags behind follows the clock, so this only has to be longer than a

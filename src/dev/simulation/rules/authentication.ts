@@ -1,4 +1,7 @@
-/** Rules A2 to A14: what a payment may still do while and after its customer is asked, and that it asks. */
+/**
+ * Rules A2 to A14: what a payment may do during and after its customer's authentication, and that the challenge is
+ * made.
+ */
 import { files, type Rule, withoutGuard, withText } from "./rule.ts";
 
 const decisions = "src/core/authentication/after-authentication.ts";

@@ -41,7 +41,7 @@ export const gateways = Object.keys(codes) as readonly Gateway[];
 export const troubles = ["decline", "fraud", "timeout", "error 500", "reset", "lost answer"] as const;
 export type Trouble = (typeof troubles)[number];
 
-/** One merchant, whose rule has two gateways. */
+/** A merchant, whose rule has two gateways. */
 export type Pair = { readonly first: Gateway; readonly second: Gateway; readonly owner: SessionOwner };
 
 /** Shorter than the service's own, because nothing is remote; long enough for two busy cores. */

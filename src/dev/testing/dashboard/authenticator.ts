@@ -41,7 +41,7 @@ export class Authenticator {
     this.#origin = origin;
   }
 
-  /** As `navigator.credentials.create` answers. */
+  /** Answers as `navigator.credentials.create` does. */
   create(optionsJson: string, lie: Lie = {}): string {
     const options = JSON.parse(optionsJson) as Options;
     this.#userHandle = options.user!.id;
@@ -72,7 +72,7 @@ export class Authenticator {
     });
   }
 
-  /** As `navigator.credentials.get` answers. */
+  /** Answers as `navigator.credentials.get` does. */
   get(optionsJson: string, lie: Lie = {}): string {
     const options = JSON.parse(optionsJson) as Options;
     this.#count += 1;

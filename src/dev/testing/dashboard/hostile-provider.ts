@@ -7,7 +7,7 @@ import { unreachable } from "../../../platform/errors.ts";
 export type Token = {
   readonly header?: object;
   readonly claims: Readonly<Record<string, unknown>>;
-  /** How it is signed; by the provider's own key if absent. */
+  /** The signature; by the provider's own key if absent. */
   readonly signed?: "not" | "byTheSecret" | "byAnotherKey" | "byThePublicKey";
 };
 
@@ -17,7 +17,7 @@ const another = generateKeyPairSync("rsa", { modulusLength: 2048 });
 export class HostileProvider {
   readonly clientId = "switchyard";
   readonly clientSecret = "a-secret-of-at-least-32-characters";
-  /** What it answers at the token endpoint, instead of `token`. */
+  /** The answer of the token endpoint, instead of `token`. */
   tokenAnswer: { status: number; headers?: Record<string, string>; body: string } | undefined;
   metadata: Readonly<Record<string, unknown>> = {};
   token: Token = { claims: {} };

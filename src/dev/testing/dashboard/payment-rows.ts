@@ -32,7 +32,7 @@ export async function openTables({ rows }: DashboardFixture): Promise<void> {
   await rows(switchGuards("DISABLE"));
 }
 
-// One statement, so that a session may name its winner: the keys are checked at its end.
+// A single statement lets a session name its winner: the keys are checked at its end.
 const insertPayment = `
   WITH attempts AS (
     INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because,
@@ -144,7 +144,10 @@ type MadeCard = {
   readonly fingerprint?: string;
   readonly stoppedBecause?: string;
   readonly expYear?: number;
-  /** The name of the agreement's chain at the network; without it, SANDBOX_A alone could continue one of its own. */
+  /**
+   * The network's name of the agreement's chain; without it, only SANDBOX_A could continue the chain of its own
+   * account.
+   */
   readonly networkTransactionId?: string | null;
 };
 
@@ -153,7 +156,7 @@ export async function makeStoredCard(dashboard: DashboardFixture, made: MadeCard
   const { customerRef = "customer-7", fingerprint = v7(), stoppedBecause, networkTransactionId = "9876" } = made;
   const [methodId, agreementId, sessionId] = [v7(), v7(), v7()];
   const merchantId = decodeId("mer", dashboard.merchantId);
-  // Without the guards, which want the payment that has stored it.
+  // The guards are off: they require the payment that has stored the card.
   await dashboard.rows(`
     SET session_replication_role = replica;
     INSERT INTO payment_method (id, merchant_id, customer_ref, brand, last4, exp_month, exp_year, fingerprint, handle_sealed, handle_hash, session_id)

@@ -105,7 +105,7 @@ export const wrongNames: readonly BadBody[] = [
   ["an unknown field twice", bodyWith({ tip: '1,"tip":2' }), ["unknown_field /tip"]],
 ];
 
-/** One member with a value that it cannot have. */
+/** Bodies in which one member has a value that it cannot have. */
 export const wrongValues: readonly BadBody[] = [
   ...each("amountMinor", "missing_field", { "left out": undefined }),
   ...each("amountMinor", "invalid_field", {

@@ -66,7 +66,7 @@ export function requireDocumentedWebhook(body: string): void {
 function findUndocumented(answer: ReceivedAnswer): string[] {
   const [rawPath = ""] = answer.target.split("?", 1);
   const template = templates.find(({ pattern }) => pattern.test(rawPath))?.template;
-  // No operation answers these, so the document does not list them: they are errors of the common shape.
+  // These answers belong to no operation, so the document does not list them: they are errors of the common shape.
   if (template === undefined) return findWrongError(answer, 404);
   const operation = paths[template]![answer.method.toLowerCase()];
   if (operation === undefined) return findWrongError(answer, 405);

@@ -24,7 +24,7 @@ async function serve({ databaseUrl, port }: EventEdgeOrder): Promise<never> {
   const environment = {
     name: "test",
     cell: 1,
-    // Streams use nothing else of it.
+    // Streams use only the core's log.
     core: { log: createStrictLog() } as Core,
     database,
     reads: database,

@@ -1,7 +1,7 @@
 /**
- * A process that follows events by several streams, for tests that measure the server alone: `node event-follower.ts ADDRESS KEY
- * CURSOR COUNT STREAMS`. It sends "following" once each has its first message, "followed" after COUNT events of
- * each, and when it is asked then the events' ids with the times of their arrival.
+ * A process that follows events by several streams, for tests that measure the server alone: `node event-follower.ts
+ * ADDRESS KEY CURSOR COUNT STREAMS`. It sends "following" once each has its first message, "followed" after COUNT
+ * events of each, and then, on request, the events' ids with the times of their arrival.
  */
 import { watchEvents } from "../../../client/watch-events.ts";
 

@@ -56,7 +56,7 @@ export const hostileBodies: readonly HostileRequest[] = [
   ["a notification over its limit", `${notification}Content-Length: ${notificationBytesMax + 1}\r\n\r\n`, ...tooLarge],
   ["a length over the limit, sent", sized(create + json, long), ...tooLarge],
   ["chunks over the limit", `${create}${json}${chunked}\r\n${chunksOf(long, 1_000)}0\r\n\r\n`, ...tooLarge],
-  // Never ended: the answer comes at the limit.
+  // The body never ends: the answer comes at the limit.
   ["chunks without end", `${create}${json}${chunked}\r\n${chunksOf(long, 1)}`, ...tooLarge],
   [
     "a notification in chunks without end",

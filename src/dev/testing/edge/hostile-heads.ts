@@ -1,6 +1,6 @@
 /** Requests that are wrong before their body begins: framing, lines, targets and headers; each with its one answer. */
 
-/** A request, byte for byte, and its answer. `KEY` stands for the secret key. */
+/** A request, byte for byte, and its answer. `KEY` is replaced by the secret key. */
 export type HostileRequest = readonly [name: string, bytes: string, status: number, code: string];
 
 const host = "Host: a\r\n";

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** One HTTP/1.1 answer as it was read. */
+/** An HTTP/1.1 answer as it was read. */
 export type RawAnswer = {
   readonly status: number;
   /** Names in lower case. */
@@ -37,7 +37,7 @@ export async function exchangeRaw(port: number, request: RawRequest, answersExpe
   return answersIn(received);
 }
 
-/** A connection on which nothing is sent yet. Errors end it, as a close does. */
+/** Opens a connection and sends nothing. Errors end it, as a close does. */
 export async function connectTo(port: number): Promise<Socket> {
   const socket = connect(port, "127.0.0.1").setEncoding("latin1");
   socket.on("error", () => socket.destroy());

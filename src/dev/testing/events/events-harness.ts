@@ -1,4 +1,4 @@
-/** One environment's events for a test file: a database, a loopback egress, sessions, a clock to move. */
+/** The events of one environment for a test file: a database, a loopback egress, sessions, a clock to move. */
 import { Pool } from "pg";
 import { Egress } from "../../../events/egress.ts";
 import { type EndpointContext, registerEndpoint, verifyEndpoint } from "../../../events/endpoints.ts";
@@ -24,8 +24,8 @@ const insertSession = `INSERT INTO payment_session (id, merchant_id, amount_mino
   VALUES ($1, $2, 4900, 'EUR', 'order-1042', 1, app.clock() + interval '30 minutes')`;
 
 /**
- * The endpoints of an event's merchant, or the one that its own test names, with the secrets in force; at this URL if
- * there are any.
+ * Selects the endpoints of an event's merchant, or the endpoint that a test event names, with the secrets in force; at
+ * this URL if there are any.
  */
 const selectSecrets = `WITH meant AS (
     SELECT id, url, secret_sealed AS "secretSealed",

@@ -9,7 +9,7 @@ import { findNatsServer } from "../../../demo/private-nats.ts";
 
 export type LimitedAccounts = Readonly<Record<string, string>>;
 
-/** A running server; each account's user has the account's name, unless its block has users of its own. */
+/** A running server; each account's user has the account's name, unless its block has its own users. */
 export type LimitedNats = {
   readonly login: (user: string) => { servers: string; user: string; pass: string };
   stop(): Promise<void>;

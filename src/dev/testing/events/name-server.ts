@@ -93,7 +93,7 @@ function writeRecord(owner: string, type: number, data: Buffer): Buffer {
   const fixed = Buffer.alloc(10);
   fixed.writeUInt16BE(type, 0);
   fixed.writeUInt16BE(1, 2);
-  // No time to live: the next look-up asks again.
+  // The time to live is 0: the next look-up asks again.
   fixed.writeUInt32BE(0, 4);
   fixed.writeUInt16BE(data.length, 8);
   return Buffer.concat([writeName(owner), fixed, data]);

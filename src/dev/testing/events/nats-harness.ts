@@ -1,4 +1,4 @@
-/** A harness of events with a nats-server of its own, and the product's connection to it. */
+/** A harness of events with its own nats-server, and the product's connection to it. */
 import { vi } from "vitest";
 import { openNats } from "../../../platform/nats.ts";
 import { startTestNats } from "../nats.ts";

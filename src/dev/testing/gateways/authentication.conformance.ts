@@ -21,7 +21,7 @@ import { approvedCard, type GatewayHarness, notificationPath } from "../gateway-
 import { forgedTexts, refusedReturns, returnWith } from "./forged-returns.conformance.ts";
 
 export type AuthenticationSubject = {
-  /** The code with which it declines where the customer cannot be asked, and that of a bank that wants authentication. */
+  /** The code of its decline if the customer cannot be challenged, and that of a bank that wants authentication. */
   readonly codes: { readonly unasked: string; readonly soft: string };
   /** The values that it reports beside the results authenticated and attempted. */
   readonly reported: Readonly<Record<"Y" | "A", AuthenticationResult>>;
@@ -284,9 +284,9 @@ function describeFrictionless(customer: Customer): void {
 }
 
 function describeNotShown(customer: Customer): void {
-  /** Expects that an action is not shown, and that nothing is left of the payment once the flow has given it up. */
+  /** Expects that an action is not shown, and that the gateway holds nothing once the flow has given the payment up. */
   const expectGone = async (asked: Asked, outcome: CompletionAnswer["outcome"]): Promise<void> => {
-    // What is not answered waits for the same customer, and ends as any wait does.
+    // An action without an answer waits for the same customer, and ends as any wait does.
     const isWaiting = outcome.type === "notAnswered";
     if (isWaiting) expect(customer.authenticator.askAction).toBeUndefined();
     else expect(["declined", "unknown"]).toContain(outcome.type);
@@ -355,7 +355,7 @@ function describeCompleting(customer: Customer): void {
     for (const [name, spoil] of Object.entries({ ...brokenAnswers, ...otherMoney })) {
       customer.harness.spoilWith(spoil);
       const { outcome } = await customer.complete(asked, returned);
-      // Such answers a text of the customer's may have caused.
+      // A text of the customer's may have caused such answers.
       const isCaused = /another reference|saying 40[124]/.test(name) && customer.authenticator.askAction === undefined;
       expect(outcome, name).toMatchObject({ type: isCaused ? "notAnswered" : "unknown" });
     }
@@ -386,7 +386,7 @@ function describeCompleting(customer: Customer): void {
 
 // Anybody who knows the address of a return opens it. What it brings never decides where the money goes.
 function describeForgedReturns(customer: Customer): void {
-  /** Opens a return while the customer is asked. Returns what the payment does then. */
+  /** Opens a return during the challenge. Returns what the payment does then. */
   const open = async (asked: Asked, fields: URLSearchParams): Promise<string | undefined> => {
     const returned = customer.authenticator.readReturn(fields);
     if (customer.authenticator.askAction)

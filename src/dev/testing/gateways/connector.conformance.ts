@@ -219,7 +219,8 @@ function expectCodeOf({ gatewayCode }: NotProcessed, body: string): void {
   if (body !== "") expect(body).toContain(`"${gatewayCode}"`);
 }
 
-// What a merchant has to tell from an outage: each names the gateway's code and what it refuses.
+// Checks the reasons that a merchant has to distinguish from an outage: each names the gateway's code and what it
+// refuses.
 function describeReasons(harness: () => GatewayHarness): void {
   let body = "";
   const refuse = async (call: (payment: AuthorizeRequest) => Partial<ChangingCall> = () => ({})) => {

@@ -55,7 +55,7 @@ export function describeHolds(harness: () => GatewayHarness, { hmacKey, saysEnd 
       expect(await books(held)).toMatchObject({ status: "captured", capturedValue: 3000 });
     });
 
-    // Without decimals, with three, and two that gateways count with other decimals than ISO 4217.
+    // Currencies without decimals, with three, and two that gateways count with other decimals than ISO 4217.
     it.each(["JPY", "KWD", "CLP", "UGX"])("captures the same part of an amount in %s", async (currency) => {
       const payment = harness().newPayment({ amountMinor: 49_000, currency });
       if (harness().connector.whyNotPayable(payment) !== undefined) return;

@@ -38,11 +38,11 @@ export type RefundSubject = {
   readonly hmacKey?: string;
   /** A look-up by our own reference finds a refund. */
   readonly findsByReference: boolean;
-  /** False if a refund that is not found is absent only while nothing else was refunded. */
+  /** False if a refund that is not found counts as absent only while no other refund was made. */
   readonly provesAbsence?: boolean;
   /** A refusal of the gateway's own that is final. */
   readonly finalRefusal: { readonly status: number; readonly body: string };
-  /** Statuses under which every error of its own is final. */
+  /** Statuses under which every error of the gateway is final. */
   readonly finalStatuses?: readonly number[];
 };
 

@@ -1,4 +1,4 @@
-/** One operation of an OpenAPI file: its requests and its answers, by compiled JSON schemas. */
+/** An operation of an OpenAPI file: its requests and its answers, by compiled JSON schemas. */
 import type { ValidateFunction } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -19,7 +19,7 @@ type SpecEntry = {
   readonly responses: Readonly<Record<string, Json>>;
 };
 
-/** One request as it was sent, with every placeholder filled. */
+/** A request as it was sent, with every placeholder filled. */
 export type SpecRequest = {
   readonly method: string;
   readonly path: string;

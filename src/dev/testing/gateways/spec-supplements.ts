@@ -9,7 +9,7 @@ type Supplement = {
   /** The names that lead to the schema from the top of the file. */
   readonly within: readonly string[];
   readonly property: string;
-  /** Where the property is added; `properties` by default. */
+  /** The place to which the property is added; `properties` by default. */
   readonly in?: "responses";
   readonly is: Json;
   readonly source: string;

@@ -235,7 +235,7 @@ function describeChains(payments: StoredPayments): void {
 
   it("erases with a void what no chain goes on from, and nothing else", async () => {
     const { connector, call, sandbox } = payments.harness;
-    // Others attach nothing before a capture, or are told of no void.
+    // Other gateways attach nothing before a capture, or get no void.
     if (!connector.keepsSetUps) return;
     const voided = async (forgetsCard?: true) => {
       const payment = payments.harness.newPayment({ storedCard: saving });

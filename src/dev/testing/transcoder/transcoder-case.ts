@@ -21,7 +21,7 @@ export const got = (rpc: string, request: JsonObject): Ending => ({ type: "recei
 /** The whole body of a success. */
 export const answers = (text: string): Ending => ({ type: "answered", status: 200, text });
 
-/** No rpc is called, and the answer names these methods. */
+/** Expects an answer that names these methods, without a call of an rpc. */
 export const options = (allow: string): Ending => ({ type: "answered", status: 204, text: "", allow });
 
 /** A known path without this method. */
