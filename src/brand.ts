@@ -75,7 +75,7 @@ export const markPath = "M2 12h4l4-8h4M2 4h4l4 8h4";
 const svg = (color: string) =>
   `<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16' fill='none' stroke='${color}' stroke-width='2' stroke-linecap='round'><path d='${markPath}'/></svg>`;
 
-/** The mark in the colour of the text around it, as HTML; the name stands beside it. */
+/** The mark in the colour of the text around it, as HTML; the page puts the name beside it. */
 export const markSvg = svg("currentColor").replace("<svg", "<svg aria-hidden='true' width='20' height='20'");
 
 /** The icon of a page, as the `href` of its link. */

@@ -1,6 +1,6 @@
 /**
  * Bounds that concern several folders or depend on each other, with their reasons and the relations that must hold. A
- * bound of one file alone stands in that file. Pure.
+ * bound that only one file uses is in that file. Pure.
  */
 
 const second = 1_000;
@@ -73,7 +73,7 @@ export const internalHttp2 = {
   settings: {
     // Concurrent calls of one client. A body is at most 64 KiB, so one connection holds at most 6.4 MiB of bodies.
     maxConcurrentStreams: 100,
-    // As on the public port.
+    // The same as on the public port.
     maxHeaderListSize: headerBytesMax,
     // Bytes of one stream that a client may send unread: a whole body, so that no call waits for a window.
     initialWindowSize: bodyBytesMax,
@@ -154,7 +154,7 @@ export const captureByAfterMs = { min: minute, max: 7 * day - holdMarginMs } as 
 export const captureDueMs = day;
 /** Interval between looks at a hold: it may end early, or be captured there by a person. */
 export const holdLookMs = day;
-/** The same after an answer that left it open. */
+/** The same interval after an answer that left it open. */
 export const holdLookAgainMs = hour;
 /** Time for which a hold may wait past its end before an alarm: a worker ends it within seconds. */
 export const holdAlarmMs = hour;
@@ -337,12 +337,9 @@ export const postTimeoutMs = 15 * second;
  * over.
  */
 export const deliveryLeaseMs = 35 * second;
-/**
- * Timeout of one command to a mail server: it answers in a second or two, with greylisting or checks of its own a bit
- * later,
- */
+/** Timeout of one command to a mail server: it answers in a second or two, a bit later with greylisting or checks. */
 export const mailStepTimeoutMs = 10 * second;
-/** and timeout of a whole mail: two KiB are sent in a few steps. */
+/** Timeout of a whole mail: two KiB are sent in a few steps. */
 export const mailTimeoutMs = 15 * second;
 /** Addresses for a merchant's alerts, mailed one after another: a team, and a list for each shift. */
 const alertAddressesMax = 10;

@@ -148,7 +148,7 @@ class ShownAction {
 
   /** Notes the session's latest status of the action. */
   note(action: NextAction): void {
-    // The same status again says no more of the time that is left: a newer one was lost.
+    // The same status again does not tell the remaining time: a newer status was lost.
     if (action !== this.#action) {
       this.#action = action;
       this.#awaitEnd();

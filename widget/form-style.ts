@@ -67,7 +67,7 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
 .amount { font-size: 1.25em; }
 /* Filled by the part with wallets, which moves nothing: a row of buttons and a line, or a heading. */
 .wallets { height: calc(74px + 2em); }
-/* The frame keeps 4 px around its fields for their focus rings: the fields stand in line with the button. */
+/* The frame has 4 px around its fields for their focus rings; the negative margin aligns the fields with the button. */
 .card { position: relative; margin-inline: -4px; }
 /* The height that the card frame begins with: nothing below it moves when it comes. */
 .card[inert] { min-height: calc(var(--rows) * var(--pitch) - var(--spacing, 16px) + 8px); }

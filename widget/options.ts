@@ -112,7 +112,7 @@ export type CheckedOptions = {
   readonly session: CheckedSession;
   /** The appearance without unknown members. */
   readonly appearance: Appearance;
-  /** Those for which the form keeps a place. */
+  /** The wallets for which the form reserves a place. */
   readonly wallets: readonly string[];
 };
 
@@ -263,7 +263,7 @@ function checkLocale(locale: unknown): void {
     Intl.getCanonicalLocales(locale as string);
     if (typeof locale === "string") return;
   } catch {
-    // The same mistake as a locale that is no string.
+    // This is the same mistake as a locale that is no string.
   }
   throw new WrongOptionError("locale", "must be a language tag such as de or pt-BR.");
 }

@@ -344,7 +344,7 @@ export class Payment {
     form.setBusy(this.running);
     form.setFinished(state === "done");
     void this.#frame.then((frame) => frame?.setDisabled(this.#checkout.state !== "idle"));
-    // Once, as it begins: a later step must not replace the message that the customer need not pay again.
+    // Shown once, at the beginning: a later step must not replace the message that the customer need not pay again.
     if (this.running && !this.#hasBegun) this.#say((texts) => ({ kind: "status", text: texts.processing }));
     this.#hasBegun = this.running;
   }

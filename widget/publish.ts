@@ -11,7 +11,7 @@ export type IntegrityList = {
   readonly released: boolean;
   /** The folder of this version only, from the service's origin. */
   readonly path: string;
-  /** By name in that folder: the value of an integrity attribute. */
+  /** The integrity attributes, by the files' names in that folder. */
   readonly files: Readonly<Record<string, string>>;
 };
 

@@ -8,7 +8,7 @@ declare global {
   var Switchyard: { mount: Mount };
 }
 
-// A script of another origin has no base address of its own for import(), and currentScript is gone after this run.
+// A script of another origin has no base address for import(), and currentScript is gone after this run.
 const scriptUrl = (document.currentScript as HTMLScriptElement).src;
 const load = (part: string, failures = 0) => {
   const address = new URL(WIDGET_CHUNKS[part]!, scriptUrl);

@@ -101,7 +101,7 @@ function createNote({ parentNode }: SessionAccess["place"], closed: AbortSignal)
   // The bank's language is unknown.
   note.dir = "auto";
   note.setAttribute("role", "status");
-  // In its place before it has words: screen readers announce what changes.
+  // The note gets its place before its words: screen readers announce what changes.
   parentNode.append(note);
   closed.addEventListener("abort", () => note.remove());
   return (message) => {

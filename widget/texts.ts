@@ -22,7 +22,7 @@ export type Texts = {
   readonly tryAgain: string;
   readonly notAccepted: string;
   readonly action: ActionTexts;
-  /** By public decline code. A code without a text is shown as card_declined. */
+  /** The texts by public decline code. A code without a text is shown as card_declined. */
   readonly declines: { readonly card_declined: string; [code: string]: string };
 };
 

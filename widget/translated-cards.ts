@@ -5,7 +5,7 @@
 
 import type { CardsTexts } from "./cards-texts.ts";
 
-/** By language. */
+/** The texts by language. */
 export const cardsTexts: Readonly<Record<string, CardsTexts>> = {
   de: [
     "Gespeicherte Karten",

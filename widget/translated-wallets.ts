@@ -2,7 +2,7 @@
 
 import type { WalletsTexts } from "./wallets-texts.ts";
 
-/** By language. */
+/** The texts by language. */
 export const walletsTexts: Readonly<Record<string, WalletsTexts>> = {
   de: [
     "oder mit Karte zahlen",

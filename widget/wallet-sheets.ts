@@ -7,7 +7,7 @@ export type Offer = {
   readonly countryCode: string;
   readonly amount: string;
   readonly currency: string;
-  /** Of order, amount and currency, in base64. */
+  /** The hash of order, amount and currency, in base64. */
   readonly binding: string;
   readonly google?:
     | {

@@ -117,7 +117,7 @@ class Buttons implements WalletButtons {
     if (!shown || cannotPress(payButtonOf(form.wallets))) return;
     let open!: (session: CheckedSession) => void;
     const opened = new Promise<CheckedSession>((resolve) => (open = resolve));
-    // Before anything else: a browser opens a sheet only inside the press.
+    // This comes before anything else: a browser opens a sheet only inside the press.
     const sheet = openSheet(type, shown, async (validationUrl) => this.#start(await opened, validationUrl));
     sheet.token.catch(() => {});
     let isUsed = false;
@@ -127,7 +127,7 @@ class Buttons implements WalletButtons {
       isUsed = true;
       try {
         const token = await sheet.token;
-        // After a decline the page gives another session: it has to be of the same order and amount.
+        // After a decline the page provides another session, which has to be of the same order and amount.
         if (!isSame(this.#find(type)?.offer, shown.offer)) return refused(otherOrder);
         const card = await frame.sendWallet!(session.vault.sdkAuthorization, type, token);
         return { kind: "token", token: card.token };
@@ -143,7 +143,7 @@ class Buttons implements WalletButtons {
   async #end(paying: Promise<CheckoutResult>, sheet: Sheet, slot: HTMLElement): Promise<void> {
     const place = this.#parts.form.wallets;
     const { host } = place.getRootNode() as ShadowRoot;
-    // By unmount(), which the first load does not pass on.
+    // unmount() may remove the buttons, and the first load does not pass that on.
     const removal = new MutationObserver(() => place.isConnected || sheet.close("unknown"));
     removal.observe(host.parentNode!, { childList: true });
     const late = sheet.token.then(

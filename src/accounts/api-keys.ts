@@ -71,9 +71,9 @@ function checksumOf(random: string): string {
 }
 
 export type KeyRights = {
-  /** Of the key and of those that replace it in turn. */
+  /** The id that a key shares with those that replace it in turn. */
   readonly keyId: KeyId | null;
-  /** Of a restricted key; of an internal service, which has no `keyId`. */
+  /** The name of a restricted key, or of an internal service, which has no `keyId`. */
   readonly keyName: string | null;
   readonly rights: HeldRights;
   /** Null if the key has no limit itself. */
@@ -105,7 +105,7 @@ export async function findKeyHolder(queryable: Queryable, hash: Buffer): Promise
   return holder;
 }
 
-// Of several edges, one writes it.
+// Only one of several edges writes the use.
 const noteUse: Statement = {
   name: "note_use_of_key",
   text: `UPDATE api_key SET last_used_at = app.clock()
@@ -180,7 +180,7 @@ export type ShownKey = {
   readonly refundCap: RefundCap | null;
   /** The end of this key if a roll has replaced it; null for a current key. */
   readonly endsAt: Date | null;
-  /** To within a minute or two; null of one that was never used, and of a publishable one. */
+  /** The time to within a minute or two; null for a key that was never used, and for a publishable one. */
   readonly lastUsedAt: Date | null;
 };
 

@@ -22,7 +22,7 @@ const memberActions = {
    * a day of setting up, and no flood for whoever did not ask for it.
    */
   mailbox: { callsMax: 20, windowMs: 24 * hour },
-  /** Those of one merchant, so that none uses up a mailbox's mails for all others. */
+  /** This limit is for each merchant, so that none uses up a mailbox's mails for all others. */
   merchantMailbox: { callsMax: 5, windowMs: 24 * hour },
   /** Requests of one merchant to confirm an address for alerts, each an unsolicited mail: as many as invitations. */
   confirmation: { callsMax: 50, windowMs: 24 * hour },

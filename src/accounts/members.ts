@@ -12,7 +12,7 @@ export const liveRoles = ["NONE", ...memberRoles] as const;
 export type LiveRole = (typeof liveRoles)[number];
 
 export type Roles = {
-  /** In test, and for what test and live share. */
+  /** The role in test, and for the settings that test and live share. */
   readonly role: MemberRole;
   /** An owner is one in both. */
   readonly liveRole: LiveRole;

@@ -9,7 +9,7 @@ export type AppleIdentity = {
   readonly id: string;
   readonly merchantIdentifier: string;
   readonly createdAt: string;
-  /** In PEM. */
+  /** The request in PEM. */
   readonly signingRequest: string;
   readonly sealed: string;
   /** Absent until Apple has issued it. In PEM. */

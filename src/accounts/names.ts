@@ -1,6 +1,6 @@
 /** The rule of names of merchants and members, which appear in mails to people who do not know them yet. PURE. */
 
-// Formatting characters reorder or hide text, but for the joiners of Persian, of Indic scripts and of emoji.
+// Formatting characters reorder or hide text, except for the joiners of Persian, of Indic scripts and of emoji.
 const hidden = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 // The parts of a text that programs for mail turn into a link: an address, a path, and a dot between a word and a
 // domain's last label. Other dots mean the same in domains (UTS 46).

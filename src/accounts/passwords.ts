@@ -47,8 +47,8 @@ export async function findPasswordProblem(
   return undefined;
 }
 
-// Fewer is "somewhat guessable" to zxcvbn: a few years at the throttled rate of one account, but an hour for whoever
-// tries a list on many.
+// Fewer is "somewhat guessable" to zxcvbn: a few years at the throttled rate of one account, but an hour for an
+// attacker who tries a list on many.
 const guessesMin = 1e8;
 // A longer password is judged by its beginning: the estimate takes longer than linear time.
 const judgedCharacters = 64;

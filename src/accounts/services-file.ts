@@ -6,7 +6,7 @@ import { configurationRights, rights as rightsOfKeys } from "./rights.ts";
 
 /** A service. Its `kid` is its name. */
 export type InternalService = VerificationKey & {
-  /** Those for which it may call. */
+  /** The merchants for which it may call. */
   readonly merchants: "*" | readonly MerchantId[];
   readonly rights: readonly string[];
 };

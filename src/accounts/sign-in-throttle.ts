@@ -36,7 +36,8 @@ export const throttledProofs = (signInId: SignInId): Throttled => ({
   free: freeSignInFailures.account,
 });
 
-// Counted before the password is checked, so that a thousand concurrent attempts are a thousand failures.
+// The attempt is counted before the password is checked, so that a thousand concurrent attempts are a thousand
+// failures.
 const count: Statement = {
   name: "count_sign_in_failure",
   text: `INSERT INTO sign_in_failures AS f (subject, failures, last_at) VALUES ($1, 1, clock_timestamp())

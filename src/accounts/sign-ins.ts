@@ -69,7 +69,7 @@ export async function startSignIn(
     readonly memberId: MemberId;
     readonly proofVersion: number;
     readonly secondFactor: SecondFactor | undefined;
-    /** Such a sign-in is shorter, and not fresh: the provider's own session may be old. */
+    /** Set for a sign-in by a company, which is shorter, and not fresh: the provider's own session may be old. */
     readonly provider?: ProviderSession;
   },
 ): Promise<Secret | undefined> {

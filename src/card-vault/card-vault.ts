@@ -83,7 +83,7 @@ export interface CardVault extends CardForwarder {
 type KeptCard = CardSummary & {
   /** 1 to 12. */
   readonly expMonth: number;
-  /** With four digits. */
+  /** The year with four digits. */
   readonly expYear: number;
   readonly fingerprint: CardFingerprint;
 };

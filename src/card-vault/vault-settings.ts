@@ -17,7 +17,7 @@ export type SaasVaultSettings = {
   /** Address of its API, without a slash at the end. */
   readonly apiBase: string;
   readonly apiKey: Secret;
-  /** Sent to browsers, as are the two below. */
+  /** This setting and the next two are sent to browsers. */
   readonly publishableKey: string;
   readonly profileId: string;
   readonly sdkUrl: string;

@@ -28,9 +28,9 @@ export type PaymentSessionsClientOptions = {
   readonly secretKey: string;
   /** Without this option, the connection is not encrypted. `{}` trusts the system's authorities. */
   readonly tls?: TlsParts;
-  /** For one request; 15 s when not given. */
+  /** The limit of one request, in milliseconds; 15 s when not given. */
   readonly tryTimeoutMs?: number;
-  /** For a whole call with its repeats; 45 s when not given. */
+  /** The limit of a whole call with its repeats, in milliseconds; 45 s when not given. */
   readonly timeoutMs?: number;
   /** Maximum number of times a request is sent; 4 when not given. */
   readonly triesMax?: number;
@@ -49,7 +49,7 @@ export type TlsParts = {
 export type RpcCallOptions = {
   /** Cancels the call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** For the whole call with its repeats. */
+  /** The limit of the whole call with its repeats, in milliseconds. */
   readonly timeoutMs?: number | undefined;
 };
 

@@ -139,7 +139,7 @@ function describeApplied({ addedEndpoints, verifiedCredentials, ...applied }: Aw
   ];
 }
 
-/** Before credentials are verified for changes that would then be refused. */
+/** Refuses changes before credentials are verified for them. */
 function requireAllowed(changes: readonly ChangeView[], { allowRemovals }: ApplyOptions): void {
   const removing = changes.filter(({ removes }) => removes).map(({ path }) => path);
   if (allowRemovals || removing.length === 0) return;

@@ -135,7 +135,7 @@ function rulesOf(field: DescField): Rules {
   return hasOption(field, fieldRules) ? (toJson(FieldRulesSchema, getOption(field, fieldRules)) as Rules) : {};
 }
 
-/** The rules by their names in buf.validate; one of our own by its sentence. */
+/** Lists the rules by their names in buf.validate; a custom rule by its sentence. */
 function flat(value: unknown, name = ""): readonly string[] {
   if (Array.isArray(value)) return value.flatMap((one) => flat(one, name));
   if (typeof value !== "object" || value === null) return [value === true ? name : `${name} ${String(value)}`];

@@ -8,7 +8,7 @@ type Source = { readonly env: string } | { readonly file: string };
 /** The sources of an account's credentials by its place, such as `connections.accounts[STRIPE:acct_1]`. */
 export type Sources = ReadonlyMap<string, Readonly<Record<string, Source>>>;
 
-/** Takes the sources out of the file's content. Throws UsageError for a credential that stands in the file itself. */
+/** Removes the sources from the file's content. Throws UsageError for a credential that is in the file itself. */
 export function takeSources(file: string, content: Record<string, unknown>): Sources {
   const sources = new Map<string, Record<string, Source>>();
   const { accounts } = (content.connections ?? {}) as { accounts?: unknown };

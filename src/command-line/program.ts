@@ -4,7 +4,7 @@ import { version } from "../version.ts";
 
 type CommandRow = readonly [name: string, description: string, load: () => Promise<Command>];
 
-/** In the order of the help. */
+/** The commands in the order of the help. */
 const rows: readonly CommandRow[] = [
   [
     "demo",

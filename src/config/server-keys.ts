@@ -46,7 +46,7 @@ export type KeyFile = {
   sealing: RingFile;
   /** Files of the first version have a single key. */
   pageToken: RingFile | string;
-  /** The same as in the vault's file. */
+  /** The same keys as in the vault's file. */
   cardToken?: RingFile;
   signing: { kid: string; privateKey: string };
   /** The next signing key; the vault already knows it. */

@@ -24,7 +24,7 @@ import { readServerTls } from "./server-tls.ts";
 
 const perSecond: SettingKind<number | "off"> = orOff(wholeNumber("requests", requestLimitBounds.perSecond));
 
-/** In the order of the page. */
+/** The settings in the order of the page. */
 export const serviceSettings = {
   accountsDatabaseUrl: required("SWITCHYARD_ACCOUNTS_DATABASE_URL", {
     roles: [...roles, "commands"],

@@ -12,7 +12,7 @@ type SettingTask = { readonly task: string; readonly settings: readonly Pick<Set
 const [all, service, environment] = [everyRoleSettings, serviceSettings, environmentSettings];
 const [vault, fromService] = [vaultRoleSettings, ownVaultSettings];
 
-/** In the order in which an installation is set up. */
+/** The tasks in the order in which an installation is set up. */
 export const settingTasks: readonly SettingTask[] = [
   { task: "serve test, live or both", settings: [all.environments] },
   {

@@ -50,7 +50,7 @@ export type NewSession = GivenDetails &
     readonly customerEmail?: string | undefined;
     /** Automatic if absent. */
     readonly capture?: string | undefined;
-    /** With a manual capture only, after the end of the submission. */
+    /** Present only with a manual capture, and after the end of the submission. */
     readonly captureBy?: Date | undefined;
     /** The merchant's session that this one takes the place of, and the core of its cell. */
     readonly replaces?: Replaced | undefined;

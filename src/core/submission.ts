@@ -18,7 +18,7 @@ export type Submission = {
   readonly requestId?: RequestId | undefined;
   /** The session that has the order, where the merchant refuses repeated orders. */
   readonly payer?: Payer | undefined;
-  /** Sent to the gateways and not stored: a process that takes the session over does not have it. */
+  /** This is sent to the gateways and not stored: a process that takes the session over does not have it. */
   readonly shopper?: Shopper | undefined;
   /** The sentence about storing the card that the customer has agreed to. */
   readonly consent?: Consent | undefined;

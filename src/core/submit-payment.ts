@@ -104,7 +104,7 @@ const lost = { type: "lost", conflict: undefined } as const;
 
 /**
  * Claims the session and opens its first attempt in one transaction. Returns lost if another submission was first. If
- * the vault has to be asked about the token, the call runs while the route is loaded.
+ * the token needs a call to the vault, the call runs while the route is loaded.
  */
 async function claim(core: Core, submission: Submission): Promise<UnderLease<Claimed>> {
   const { session, vaultToken, shopper } = submission;
@@ -124,7 +124,7 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
   // that to its rule. A link's payment is authenticated whatever the rule says.
   const isMandated = storing?.recovering ?? (storing?.isMandate && !route.policy?.savingAsRule);
   const authenticated = isMandated ? planAsked(route, { canAsk }) : undefined;
-  // By the token's prefix, also while the vault is silent.
+  // The token's prefix tells the credential, also while the vault is silent.
   const credential = credentialOf(vaultToken.expose());
   const plan = credential
     ? planWallet(route, { ...wallet, credential }, { canAsk })

@@ -34,7 +34,7 @@ export type DashboardEnvironment = {
   };
   /** Read-only use; every change goes through the call's `RpcContext`, which checks the caller's right again. */
   readonly database: Queryable;
-  /** For lists, search and counts of payments; may lag by some seconds. */
+  /** Serves lists, search and counts of payments; may lag by some seconds. */
   readonly reads: Reads;
   readonly endpoints: Omit<EndpointContext, "database">;
 };
@@ -74,7 +74,7 @@ export type DashboardParts = {
         readonly addressOf: (values: ContextValues) => string;
         /** The operator's setting; it has an effect only where live is served. */
         readonly requiresSecondFactor: boolean;
-        /** Of the companies whose people sign in by their own accounts. */
+        /** The identity providers of companies whose people sign in by their own accounts. */
         readonly identityProviders: IdentityProviders;
       }
     | undefined;

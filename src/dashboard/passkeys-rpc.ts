@@ -77,7 +77,7 @@ function addingRpcs(parts: SignInParts): Pick<PasskeyRpcs, "offerPasskey" | "add
         if ((await listPasskeys(tx, member.id)).length >= passkeysMax) throw full();
         const added = await insertPasskey(tx, { ...made, memberId: member.id, name });
         if (added === undefined) throw new DomainError("state_conflict", "This passkey is already registered.");
-        // Those began without it.
+        // The other sign-ins began without the passkey.
         const endedSignIns = await endOtherSignIns(tx, member.id, id);
         await noteSecondFactor(tx, id, "PASSKEY");
         await rpcContext.auditMember(tx, member, { after: { passkey: name, endedSignIns } });

@@ -36,7 +36,7 @@ export function totpRpcs(
             "This is not the app's current code. Enter the code that the app shows now.",
           );
         makeBrowserKnown(tx, parts, context, { memberId: member.id, proofVersion });
-        // Those began without the app's code.
+        // The other sign-ins began without the app's code.
         const endedSignIns = await endOtherSignIns(tx, member.id, id);
         await noteSecondFactor(tx, id, "CODE");
         const after = { hasTotp: true, endedSignIns };

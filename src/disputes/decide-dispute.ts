@@ -13,7 +13,7 @@ import type { DisputeName } from "./dispute-files.ts";
 import { type EmittingCore, emitNews } from "./dispute-rows.ts";
 
 const day = 24 * 60 * 60_000;
-// Gateways end a dispute that nobody answers within days, and banks decide within four months.
+// Gateways end a dispute without an answer within days, and banks decide within four months.
 const silentDays = { underReview: 180, withoutDeadline: 60, afterDeadline: 30 } as const;
 
 /** SQL: true of a dispute `d` that is open, and of which nothing has been heard for too long. */

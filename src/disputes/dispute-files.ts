@@ -15,7 +15,7 @@ export type DisputeFile = {
   readonly name: string;
   readonly contentType: string;
   readonly sizeBytes: number;
-  /** In hexadecimal digits. */
+  /** The hash in hexadecimal digits. */
   readonly sha256: string;
 };
 
@@ -121,7 +121,7 @@ export function placeOf(id: DisputeFileId): string {
   return `dispute_file ${encodeId("file", id)}`;
 }
 
-// By the first bytes: ISO 32000-1, 7.5.2, and ITU-T T.81, B.1.1.3.
+// The first bytes decide: ISO 32000-1, 7.5.2, and ITU-T T.81, B.1.1.3.
 function isWhatItSays({ name, contentType, content }: NewFile): boolean {
   const begins = (...bytes: number[]) => bytes.every((byte, place) => content[place] === byte);
   return contentType === "application/pdf"

@@ -30,8 +30,8 @@ export async function dispute(
 }
 
 /**
- * Disputes payments and refunds them at one moment, a refund and a dispute that fit only alone. Returns how many disputes and refunds were
- * recorded, and how many refunds were sent after the dispute was known.
+ * Disputes payments and refunds them simultaneously, with a refund and a dispute of which only one fits. Returns how
+ * many disputes and refunds were recorded, and how many refunds were sent after the dispute was known.
  */
 export async function racePairs(fixture: RefundFixture, pairs: number) {
   const { core } = fixture;

@@ -66,7 +66,7 @@ export function foldDispute(notices: readonly ReportedNotice[], captured?: Amoun
   };
 }
 
-// Of two notices of one event the larger amount comes first.
+// If two notices are of one event, the larger amount comes first.
 function byRank(left: ReportedNotice, right: ReportedNotice): number {
   return (
     order.indexOf(right.event) - order.indexOf(left.event) ||

@@ -16,7 +16,7 @@ const readEveryMs = 10 * minuteMs;
 const overlapMs = hourMs;
 // "Must be within the last 180 days": `update_time_after` of the OpenAPI file of PayPal's disputes (2024).
 const reachMs = 179 * dayMs;
-// Of those that are over, and of payments that a restore brought back.
+// The time between readings of ended disputes too, and of disputes of payments that a restore brought back.
 const wholeEveryMs = dayMs;
 const blockedMs = dayMs;
 

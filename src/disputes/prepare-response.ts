@@ -204,7 +204,7 @@ function requireOffered(deadline: Deadline, { defenses, takesExplanation }: Opti
 
 type Deadline = { readonly respondBy?: Date | null | undefined; readonly now: Date };
 
-/** Of a gateway that takes nothing any more because the time for an answer is over, the deadline is the reason. */
+/** If a gateway accepts nothing because the time for an answer is over, the reason is the deadline. */
 function notOffered({ respondBy, now }: Deadline, field: string | undefined, message: string): DomainError {
   if (!respondBy || respondBy > now)
     return new DomainError("not_offered", message, field === undefined ? {} : { field });

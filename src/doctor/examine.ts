@@ -205,7 +205,7 @@ function listDatabases(service: Config | undefined, vault: Config | undefined): 
 }
 
 async function examineRings(vault: Config["vault"], database: Database): Promise<Finding[]> {
-  // Of a file that cannot be read only the name is there, and the settings have reported it.
+  // If a file cannot be read, only its name is known, and the settings have reported it.
   const known = (vault?.environments ?? []).filter(({ verification }) => verification !== undefined);
   const findings = await Promise.all(
     known.map(async ({ name, storeRing, walletRing }) => [

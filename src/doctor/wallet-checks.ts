@@ -90,7 +90,7 @@ function of(rows: readonly Row[], finding: (who: string) => Finding): Finding[] 
   return [finding(rows.length === 1 ? name : `${rows.length} merchants, such as ${name}`)];
 }
 
-// Google's own form: { keys: [{ protocolVersion, keyExpiration }] }, in milliseconds.
+// Selects the keys in Google's own form, { keys: [{ protocolVersion, keyExpiration }] }, in milliseconds.
 const selectVault = {
   name: "examine_wallet_keys",
   text: `

@@ -107,7 +107,7 @@ async function authenticateMerchant(
       "This method needs the secret key or a restricted one; a publishable key is for the browser only.",
     );
   }
-  // Before the merchant's count: calls that a key may not make use up nothing of the merchant's.
+  // This comes before the merchant's count: calls that a key may not make use up nothing of the merchant's.
   try {
     requireMethodRight(method, holder.rights);
   } catch (refusal) {

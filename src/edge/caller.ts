@@ -19,7 +19,7 @@ export type EdgeEnvironment = {
   readonly cells?: ReadonlyMap<number, EdgeEnvironment> | undefined;
   readonly core: Core;
   readonly database: Database;
-  /** For lists; may lag by some seconds. */
+  /** Serves lists; may lag by some seconds. */
   readonly reads: Reads;
   /** Each merchant's request limits; undefined if the operator has switched them off. */
   readonly requestLimits: RequestLimits | undefined;

@@ -63,7 +63,7 @@ export function toDisputeMessage(
   });
 }
 
-/** Of the documents the hash shows which file was sent. */
+/** Of documents, shows the hash, which identifies the sent file. */
 function responseMessage(response: DisputeResponse) {
   const { defense, failureCode, answeredAt } = response;
   return {

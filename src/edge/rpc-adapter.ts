@@ -94,7 +94,7 @@ export function createRpcAdapter(
       const form = requireForm(handler.method, request, options.grpc);
       const timeoutMs = timeoutOf(request);
       deadline = handler.method.methodKind === "unary" ? Deadline.ofUnary(timeoutMs) : new Deadline(timeoutMs);
-      // By the headers only: no body is read without a credential, or above the limit.
+      // Uses only the headers: no body is read without a credential, or above the limit.
       const authenticate = () => {
         const setLimitHeaders = (fields: LimitFields) => setAnswerHeaders(request, fields);
         const { authorization = null } = request.headers;
@@ -147,7 +147,7 @@ function isGone(error: unknown): boolean {
   );
 }
 
-/** By path. */
+/** The targets by path. */
 type Targets = { readonly unary: Map<string, Target>; readonly stream: Map<string, Target> };
 
 /** Returns a router that also records the targets of guarded services. */

@@ -12,7 +12,7 @@ import { type AnyRequest, requestIdOf } from "./request-id.ts";
 import { sendGrpcStatus, statusOf } from "./rpc-form.ts";
 import { grpc, type UnaryCall } from "./unary-call.ts";
 
-// Messages that are ready at one moment are written together, up to this size.
+// Messages that are ready together are written together, up to this size.
 const batchBytes = 64 * 1024;
 
 export type StreamCall = Pick<UnaryCall, "target" | "authenticate" | "deadline" | "stopping"> & {

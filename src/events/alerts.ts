@@ -91,7 +91,7 @@ export type Matter = {
   readonly endpointId: EndpointId | null;
   readonly connectionId: ConnectionId | null;
   readonly gateway: string | null;
-  /** Of one dispute alone. */
+  /** Present if the alert is about one dispute. */
   readonly disputeId?: DisputeId | null;
 };
 
@@ -169,7 +169,7 @@ export async function endAlertsOf(queryable: Queryable, ids: readonly string[]):
   if (ids.length > 0) await queryable.query(endAlerts, [ids]);
 }
 
-// Of the alerts of one episode, only the last one's end is sent.
+// If an episode has several alerts, only the last one's end is sent.
 const endEndpointAlerts: Statement = {
   name: "end_endpoint_alerts",
   text: `UPDATE alert n SET over_at = app.clock(), send_attempts = 0, send_at = CASE WHEN NOT EXISTS (

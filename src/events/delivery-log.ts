@@ -56,7 +56,7 @@ export type DeliveryFilter = {
 
 export type DeliveryPosition = { readonly eventId: EventId; readonly endpointId: EndpointId };
 
-// In the order in which delivery-pool.ts skips a delivery.
+// The reasons are in the order in which delivery-pool.ts skips a delivery.
 const waitingFor = `CASE WHEN d.status <> 'PENDING' THEN NULL
     WHEN d.lease_token IS NOT NULL AND d.next_at > app.clock() THEN 'ANSWER'
     WHEN e.status = 'PENDING' THEN 'VERIFICATION'
@@ -117,7 +117,7 @@ const testColumns = `a.event_id AS "eventId", a.endpoint_id AS "endpointId", NUL
   a.started_at AS "createdAt", a.started_at + a.duration_ms * interval '1 millisecond' AS "endedAt",
   NULL AS "waitingFor", a.status_code AS "statusCode", a.no_answer AS "noAnswer"`;
 
-// By the index of test events, newest first for each endpoint.
+// Reads by the index of test events, newest first for each endpoint.
 const selectTests: Statement = {
   name: unnamed,
   text: `SELECT ${testColumns}

@@ -38,7 +38,7 @@ export class DeliveryPool {
   readonly recorder: AttemptRecorder;
   readonly #loop: Loop;
   readonly #underWay = new Map<Promise<void>, UnderWay>();
-  /** Those under way without a lease, which no claim of this or another worker can see. */
+  /** The deliveries under way without a lease, which no claim of this or another worker can see. */
   readonly #unleased = new Set<LeasedDelivery>();
   /** Endpoints that have something due that was not posted at once. */
   readonly #behind = new Set<EndpointId>();
@@ -72,9 +72,9 @@ export class DeliveryPool {
   }
 
   /**
-   * Returns a function that decides which of the first attempts of one moment may begin at once: those for which their
-   * endpoint's window and every share have room. The worker keeps to its part of the windows, because other workers
-   * cannot see what it posts before it has a lease. What is not admitted becomes a due delivery.
+   * Returns a function that decides which of several first attempts may begin at once: those for which their endpoint's
+   * window and every share have room. The worker stays within its part of the windows, because other workers cannot see
+   * what it posts before it has a lease. An attempt that is not admitted becomes a due delivery.
    */
   admission(workers: number): (first: UnleasedDelivery) => boolean {
     this.#workers = workers;

@@ -11,7 +11,7 @@ export type EventPosition = { readonly sessionId: SessionId; readonly sequence: 
 export type FirstAttempt = { readonly claimed: LeasedDelivery; readonly accepted?: NumberedAttempt };
 
 export type EndedEvent = EventPosition & {
-  /** By the database's clock. */
+  /** The end by the database's clock. */
   readonly endedAt: Date;
   /** The endpoints whose deliveries are due. */
   readonly dueAt: readonly EndpointId[];

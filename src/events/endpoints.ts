@@ -38,7 +38,7 @@ export type EndpointContext = DeliverContext & {
   readonly signingSecretPrefix: string;
 };
 
-/** The same, with a database whose transactions the caller runs. */
+/** An endpoint context with a database whose transactions the caller runs. */
 export type ChangingContext = Omit<EndpointContext, "database"> & { readonly database: Transacting };
 
 /** The id of an endpoint and of its merchant, so another merchant's endpoint is never found. Both are UUIDs. */

@@ -15,14 +15,16 @@ import { windowMax } from "./endpoint-health.ts";
 import { parseEvent } from "./outbox.ts";
 import { type AttemptRecorder, recordEndpoints } from "./record-delivery.ts";
 
-// Of all workers; ten seconds after its event the sweep takes over, so what is read later than this is left to the pool.
+// The most events in hand, over all workers. Ten seconds after its event the sweep takes over, so later events are left
+// to the pool.
 const inHandMax = 256;
 const freshForMs = 5_000;
 // Endpoints answer within milliseconds. A longer post goes on under a lease, and its event is no longer in hand.
 const lingerMs = 2_000;
-// The same while no more fit in hand: a few endpoints that begin to hang must not delay the others.
+// The shorter wait while no more fit in hand: a few endpoints that begin to hang must not delay the others.
 const hurriedLingerMs = 250;
-// A webhook is recorded this much after it has arrived, so that those of one moment are recorded together.
+// The time between the arrival of a webhook's answer and its recording, so that simultaneous ones are recorded
+// together.
 const gatherMs = 5;
 const batchEvents = 100;
 // The first collects while the second commits.

@@ -233,7 +233,7 @@ const recordSuccessesAtOnce: Statement = {
          FROM mine JOIN endpoint e ON e.id = mine.endpoint_id`,
 };
 
-// In the order that all workers use, so they cannot deadlock.
+// All workers use this order, so they cannot deadlock.
 const lockEndpointsInOrder: Statement = {
   name: "lock_successful_endpoints",
   text: "SELECT FROM endpoint WHERE id = ANY ($1::uuid[]) ORDER BY id FOR NO KEY UPDATE",

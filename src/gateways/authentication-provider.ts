@@ -20,7 +20,7 @@ export type AcquirerData = {
   /** The merchant's country, as an ISO 3166-1 alpha-2 code. */
   readonly country: string;
   readonly merchantName: string;
-  /** By the network's name, as the vault names it. */
+  /** The acquirer's data by the vault's name of the network. */
   readonly networks: Readonly<Record<string, { readonly acquirerBin: string; readonly acquirerMerchantId: string }>>;
   /** True if the acquirer accepts no authentication with another acquirer's data. */
   readonly acceptsOwnOnly?: boolean | undefined;

@@ -83,7 +83,7 @@ export type CartesBancaires = {
   readonly algorithm: string;
   /** A bitmap of three bytes in Base64. */
   readonly exemption?: string | undefined;
-  /** From 0 to 99. */
+  /** A number from 0 to 99. */
   readonly score?: string | undefined;
 };
 

@@ -107,7 +107,7 @@ export type AttemptAtGateway = Amount & {
   readonly attemptReference: string;
   readonly gatewayReference?: string | undefined;
   /**
-   * Given with a capture and a void: the attempt's age by the database's clock, the only one that all processes share.
+   * Present for a capture and a void: the attempt's age by the database's clock, the only one that all processes share.
    * For an unrecorded attempt it is the longest possible age. It decides whether the gateway still remembers its keys;
    * an attempt that is being made now has none.
    */
@@ -115,13 +115,18 @@ export type AttemptAtGateway = Amount & {
   /** Set after a restore: it is unknown if the attempt was ever made, and when within `ageMs`. */
   readonly isUnrecorded?: true | undefined;
   /**
-   * Given with a void: the payment's order reference, for a gateway to which the creation must be repeated word for
+   * Present for a void: the payment's order reference, for a gateway to which the creation must be repeated word for
    * word.
    */
   readonly orderRef?: string | undefined;
-  /** That of the authorize: the creation is repeated with it, and a record read for the names of its chain. */
+  /**
+   * The stored card of the authorize: the creation is repeated with it, and a record read for the names of its chain.
+   */
   readonly storedCard?: StoredCardUse | undefined;
-  /** Given with a void: no chain goes on from this attempt, so a card that the gateway has attached with it is erased there, too. */
+  /**
+   * Present for a void: no chain continues from this attempt, so a card that the gateway has attached with it is erased
+   * there, too.
+   */
   readonly forgetsCard?: true | undefined;
 };
 
@@ -144,7 +149,7 @@ export type Unknown = {
   readonly type: "unknown";
   readonly kind: "TIMEOUT" | "GATEWAY_ERROR";
   readonly reason: string;
-  /** Of an authorize: the gateway's reference for the payment, if it was known before the answer was lost. */
+  /** Present for an authorize: the gateway's reference for the payment, if it was known before the answer was lost. */
   readonly gatewayReference?: string | undefined;
   /** The answer was lost at our own vault, which says nothing about the gateway. */
   readonly lostAtVault?: true | undefined;
@@ -412,7 +417,9 @@ export type VerifyRow = {
   readonly required: boolean;
   /** A sentence for the person connecting the account; never a credential. */
   readonly detail: string;
-  /** Of `credentials`: the gateway's own name of the account that they open. Absent where they may not read it. */
+  /**
+   * Present for `credentials`: the gateway's own name of the account that they open. Absent if they may not read it.
+   */
   readonly account?: string | undefined;
 };
 

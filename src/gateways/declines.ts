@@ -3,9 +3,9 @@
  */
 
 /**
- * The closed list of public decline codes. The last six are never a gateway's answer: no gateway could be asked, the customer did
- * not pay in time, another session pays or has paid the order, the card or its network was tried too often, or the merchant has
- * blocked the customer.
+ * The closed list of public decline codes. The last six are never a gateway's answer: no gateway could be called, the
+ * customer did not pay in time, another session pays or has paid the order, the card or its network was tried too
+ * often, or the merchant has blocked the customer.
  */
 export const declineCodes = [
   "card_declined",

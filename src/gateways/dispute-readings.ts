@@ -23,7 +23,7 @@ export type DisputeReading = {
   readonly unknownStatus?: string | undefined;
   /** Absent if it is not valid here. */
   readonly amount?: Amount | undefined;
-  /** By the gateway's own word; absent or `other` where that says nothing. */
+  /** The gateway's own reason; absent or `other` if it gives none. */
   readonly reason?: DisputeReason | undefined;
   readonly networkReasonCode?: string | undefined;
   readonly network?: string | undefined;

@@ -6,7 +6,7 @@ import { type Declined, type DeclineStop, notAtOnce } from "./declines.ts";
 
 /** The network's advice on a decline, as far as a gateway repeats it. */
 export type NetworkAdvice = {
-  /** In lower case, as `visa`; a code of an unknown network counts for every network. */
+  /** The network in lower case, such as `visa`; a code of an unknown network counts for every network. */
   readonly network?: string | undefined;
   /** The issuer's response code (ISO 8583 field 39). */
   readonly responseCode?: unknown;

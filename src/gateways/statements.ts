@@ -42,10 +42,10 @@ export type StatementLine = {
   readonly kind: LineKind;
   /** The gateway's own name of the type. */
   readonly gatewayType: string;
-  /** Of what moved; empty if the line has none. */
+  /** The reference of the movement; empty if the line has none. */
   readonly gatewayReference: string;
   readonly names: LineNames;
-  /** In the payment's currency. Absent, as `settled`, if it cannot be read exactly. */
+  /** The amount in the payment's currency. Absent, like `settled`, if it cannot be read exactly. */
   readonly gross?: Amount | undefined;
   readonly settled?: SettledAmounts | undefined;
   /** The payout that has the line. */
@@ -100,7 +100,7 @@ type StatementReport = { readonly type: "report"; readonly rows: AsyncIterable<R
 
 /** A row of a report, with the payout of its batch; `payout` once the row says what the batch pays out. */
 export type ReportRow = {
-  /** Counted from 0, without the header. */
+  /** The row's number, from 0, without the header. */
   readonly row: number;
   readonly line: StatementLine & { readonly payoutReference: string };
   readonly payout?: StatementPayout | undefined;

@@ -9,7 +9,7 @@ import type { Amount } from "./amounts.ts";
  */
 export type StoredPurpose = "customer" | "recurring" | "unscheduled" | "instalment";
 
-/** Of an agreement: days between renewals, its last day, number of instalments. */
+/** The terms of an agreement: days between renewals, its last day, number of instalments. */
 type AgreementTerms = {
   readonly everyDays?: number | undefined;
   readonly endsOn?: Date | undefined;

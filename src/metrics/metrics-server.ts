@@ -34,7 +34,7 @@ async function answer(parts: MetricsParts, request: IncomingMessage, response: S
   }
   if (request.method !== "GET" || request.url !== "/metrics") return response.writeHead(404).end();
   await refresh(parts.reportUnread);
-  // Before the head: once that is sent, an error could not be answered any more.
+  // The text is made before the head: once that is sent, an error could not be answered.
   const text = await registry.metrics();
   return response.writeHead(200, { "content-type": registry.contentType }).end(text);
 }

@@ -216,7 +216,7 @@ function outsideRules(
 
 /** A statement, without its comments and with empty quotes. */
 type SqlStatement = {
-  /** In lower case, with single spaces. A quoted text is `''`, the body of a function `$$`. */
+  /** The text in lower case, with single spaces. A quoted text is `''`, the body of a function `$$`. */
   readonly text: string;
   /** The text between the dollar signs of a DO block, which runs at once. */
   readonly body: string | undefined;
@@ -225,7 +225,8 @@ type SqlStatement = {
 /** The statements of a file, and its comments without their dashes. */
 type SqlParts = { readonly statements: readonly SqlStatement[]; readonly comments: readonly string[] };
 
-// In the order in which they are tried: a line comment, a block comment, a quoted text, a quoted name, a dollar quote.
+// The alternatives in the order in which they are tried: a line comment, a block comment, a quoted text, a quoted name,
+// a dollar quote.
 const tokens =
   /--([^\n]*)|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"((?:[^"]|"")*)"|\$(\w*)\$([\s\S]*?)\$\3\$|;|[^-/'"$;]+|[\s\S]/g;
 

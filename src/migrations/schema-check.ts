@@ -11,7 +11,7 @@ export type CheckedDatabase = {
   readonly name: string;
   readonly kind: DatabaseKind;
   readonly database: Queryable;
-  /** Of the databases with the same word, here the cells of an environment, it is enough that one has answered. */
+  /** The word of a group of databases, here the cells of an environment, of which one has to answer. */
   readonly oneOf?: string;
 };
 

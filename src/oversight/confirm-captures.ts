@@ -40,7 +40,7 @@ type Unconfirmed = {
   readonly currency: string;
   readonly capturedAmountMinor: number | null;
   readonly captureReference: string | null;
-  /** In the database's own precision. */
+  /** The time in the database's own precision. */
   readonly settledAt: string;
 };
 
@@ -75,7 +75,7 @@ async function confirmOrSkip(core: Core, one: Unconfirmed, readings: CircuitBrea
   try {
     const state = await readState(core, one);
     if (state === undefined) return;
-    // Those of another account, made before the credentials were replaced, are answered and never found.
+    // Captures of another account, made before the credentials were replaced, are answered and never found.
     const isSilent = state.type === "unknown" && !state.isAnswered;
     readings.record(one.connectionId, isSilent ? "failed" : "answered", core.runtime.now());
     if (state.type === "captured" || state.type === "failed") await recordReadCapture(core, one, state.type);

@@ -188,9 +188,9 @@ export type Release = {
 };
 
 /**
- * Releases a session from doubt in the name of a person who has checked every gateway. It then goes on by its own rows:
- * a hold of its attempts may be adopted and captured, to which the person has to have agreed. Returns undefined when
- * the session is not in doubt.
+ * Releases a session from doubt by the decision of a person who has checked every gateway. It then goes on by its own
+ * rows: a hold of its attempts may be adopted and captured, to which the person has to have agreed. Returns undefined
+ * when the session is not in doubt.
  */
 export async function releaseFromDoubt(
   tx: Tx,

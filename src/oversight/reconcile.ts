@@ -65,7 +65,7 @@ async function reconcileOrSkip(core: Core, attempt: ReconciledAttempt, readings:
 }
 
 async function reconcileAttempt(core: Core, attempt: ReconciledAttempt, readings: CircuitBreaker): Promise<Outcome> {
-  // By our reference alone, to find what exists besides the authorization that we know of.
+  // Reads by our reference alone, to find what exists besides the known authorization.
   const found = await readRecord(core, { ...attempt, gatewayReference: null });
   recordReading(core, attempt, found, readings);
   const isUnfound = found.answer.type === "inconclusive" && found.answer.isUnfound && attempt.gatewayReference !== null;

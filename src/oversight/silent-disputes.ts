@@ -10,7 +10,7 @@ const isAbout =
 
 const batch = 100;
 
-// Once for each silence: nothing but news ends it, so a row that a person has closed stays closed.
+// The row is opened once for each silence: only news ends it, so a row that a person has closed stays closed.
 const selectSilent: Statement = {
   name: "select_silent_disputes",
   text: `

@@ -115,7 +115,7 @@ export class Batches {
   }
 
   async #together(calls: readonly Waiting[]): Promise<void> {
-    // Always in the order of their ids, so that two statements lock the same rows in the same order.
+    // Always uses the order of their ids, so that two statements lock the same rows in the same order.
     const ordered = calls.toSorted((one, other) => (String(one.values[0]) < String(other.values[0]) ? -1 : 1));
     const columns: unknown[] = ordered[0]!.values.map((_, index) => ordered.map(({ values }) => values[index]));
     if (this.#call.locks) columns.push(String(this.#patienceMs));

@@ -88,7 +88,7 @@ export function readCardToken(ring: KeyRing, place: CardTokenPlace, token: strin
   const credential = credentialOf(token);
   const prefix = prefixOf(credential);
   const sealed = token.slice(prefix.length);
-  // The same bytes may be written in other letters, which the vault does not know.
+  // The same bytes have other encodings, which the vault does not know.
   if (token !== prefix + Buffer.from(sealed, "base64url").toString("base64url")) return undefined;
   for (const kid of Object.keys(ring.keys)) {
     try {
@@ -107,7 +107,7 @@ export function readCardToken(ring: KeyRing, place: CardTokenPlace, token: strin
           : { wallet: { name: last as WalletName, credential } }),
       };
     } catch {
-      // Of another key or place, or changed.
+      // The token has another key or place, or was changed.
     }
   }
   return undefined;

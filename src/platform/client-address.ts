@@ -44,8 +44,8 @@ export function createClientAddressOf(trustedProxies: readonly string[]): Client
 }
 
 /**
- * Creates a function like `createClientAddressOf`, but for the whole address, and undefined unless it is a public one:
- * behind proxies that are not configured, all customers would seem to have the address of the nearest.
+ * Creates a function like `createClientAddressOf`, but for the unshortened address, and undefined unless it is a public
+ * one: behind proxies that are not configured, all customers would seem to have the address of the nearest.
  */
 export function createPublicAddressOf(
   trustedProxies: readonly string[],
@@ -57,7 +57,7 @@ export function createPublicAddressOf(
 /** Creates the function that limits use, on public addresses only as `createPublicAddressOf`. */
 export function createCountedClientOf(trustedProxies: readonly string[]): CountedClientOf {
   const hopOf = createHopOf(trustedProxies);
-  // By what decides it, because parsing takes a third of the time of a refusal.
+  // The map is by the text that decides the result, because parsing takes a third of the time of a refusal.
   const known = new Map<string, CountedClient | undefined>();
   return (request) => {
     const came = `${request.socket.remoteAddress} ${request.headers["x-forwarded-for"] ?? ""}`;
@@ -108,7 +108,7 @@ function createHopOf(trustedProxies: readonly string[]): ClientAddressOf {
   const isTrusted = (hop: string, distance: number) => isOurs(withoutPort(hop), distance);
   return (request) => {
     if (request.socket.remoteAddress === undefined) return "";
-    // From us to the client, up to the first that is not trusted.
+    // The hops from us to the client, up to the first that is not trusted.
     const hops = proxyaddr.all(request as IncomingMessage, isTrusted).map(withoutPort);
     // A hop that is not an address was not written by one of our proxies; the hop that reported it is certain.
     return hops.findLast((hop) => isIP(hop) !== 0) ?? "";

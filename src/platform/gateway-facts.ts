@@ -1,8 +1,8 @@
 /** Facts about gateways that the vault and the connectors share, so that both speak to a gateway in the same way. Pure. */
 
 /**
- * Sent with every request to a gateway. Some refuse requests without a user agent. A compressed answer could not be
- * searched for a card number, so none is requested.
+ * The headers of every request to a gateway. Some refuse requests without a user agent. A compressed answer could not
+ * be searched for a card number, so none is requested.
  */
 export const gatewayHeaders = { "user-agent": "Switchyard", "accept-encoding": "identity" } as const;
 

@@ -7,7 +7,7 @@ type Held = { readonly value: Promise<unknown>; readonly endsAt: number };
 
 /** Reads again `heldMs` after a read began, and at once after one that failed. */
 export function createHold(heldMs: number): Hold {
-  // In the order of their ends.
+  // The held values in the order of their ends.
   const held = new Map<string, Held>();
   return async (key, read) => {
     const now = performance.now();

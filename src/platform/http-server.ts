@@ -36,7 +36,7 @@ export function createHttpServer({ requestTimeoutMs, refuseAtOnce, handle, refus
   const exchanges = new WeakMap<Socket, Exchange>();
   const take = (request: IncomingMessage, response: ServerResponse): void => {
     const exchange = exchangeOf(exchanges, request.socket);
-    // After a refused body: the last answer of the connection is on its way.
+    // The body was refused: the last answer of the connection is on its way.
     if (exchange.latest?.headersSent && !exchange.latest.shouldKeepAlive) return;
     exchange.latest = response;
     exchange.unanswered++;
@@ -164,7 +164,7 @@ export class HttpDrain {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
     });
-    // Before the server's own listener, which may answer at once.
+    // The listener runs before the server's own, which may answer at once.
     const track = (_request: IncomingMessage, response: ServerResponse) => this.#track(response);
     server.prependListener("request", track);
     server.prependListener("checkContinue", track);

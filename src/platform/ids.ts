@@ -43,15 +43,15 @@ export type AttemptId = Id<"att">;
 export type RefundId = Id<"ref">;
 export type DisputeId = Id<"dsp">;
 export type PayoutId = Id<"pout">;
-/** Of a call that waits for a second person. */
+/** Names a call that waits for a second person. */
 export type ApprovalId = Id<"apv">;
-/** Of an acceptance, or evidence. */
+/** Names an acceptance, or evidence. */
 export type DisputeResponseId = Id<"rsp">;
-/** Of a file for evidence. */
+/** Names a file for evidence. */
 export type DisputeFileId = Id<"file">;
 export type EventId = Id<"evt">;
 export type EndpointId = Id<"we">;
-/** Of an account at a gateway or a provider of authentication. */
+/** Names an account at a gateway or a provider of authentication. */
 export type ConnectionId = Id<"gc">;
 export type MerchantId = Id<"mer">;
 export type RequestId = Id<"req">;
@@ -65,10 +65,10 @@ export type MemberId = Id<"mbr">;
 export type InvitationId = Id<"inv">;
 export type SignInId = Id<"sgn">;
 export type BlockId = Id<"blk">;
-/** Of a stored card. */
+/** Names a stored card. */
 export type MethodId = Id<"pm">;
 export type AgreementId = Id<"agr">;
-/** Of a link to pay a charge of an agreement. */
+/** Names a link to pay a charge of an agreement. */
 export type RecoveryLinkId = Id<"rl">;
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";

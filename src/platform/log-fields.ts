@@ -65,7 +65,7 @@ const moment: Kind<Date> = (value) => (value instanceof Date ? value.toISOString
 const error: Kind<unknown> = describeError;
 
 const fields = {
-  // Of every line.
+  // These fields are in every line.
   pid: number,
   name: word,
   environment: word,

@@ -14,7 +14,7 @@ export type Turn = (closing: AbortSignal) => Promise<boolean>;
 /** Receives the end of each turn of one loop. Must not throw. */
 export type LoopObserver = (end: "ended" | "failed") => void;
 
-/** Processes must not all query the database at the same moment. */
+/** Varies the intervals by this share, so that processes do not all query the database simultaneously. */
 const jitter = 0.1;
 const idleGrowth = 1.5;
 

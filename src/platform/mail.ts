@@ -8,7 +8,7 @@ export type Mail = {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** The same for each copy of the same mail, so that a mailbox may show a single one. */
+  /** The same for each copy of a mail, so that a mailbox may show a single one. */
   readonly id: string;
 };
 

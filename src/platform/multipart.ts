@@ -4,9 +4,9 @@ import { sha256 } from "./secrets.ts";
 export type FormPart = {
   readonly name: string;
   readonly content: string | Uint8Array;
-  /** Of a file. */
+  /** The name and type of a file. */
   readonly file?: { readonly name: string; readonly contentType: string };
-  /** Of a part that is no file and no plain text. */
+  /** The type of a part that is no file and no plain text. */
   readonly contentType?: string;
 };
 

@@ -24,7 +24,7 @@ export type NatsLogin = {
   readonly servers: string;
   readonly user: string;
   readonly pass: string;
-  /** With it neither the password nor anything else is sent to a server that offers no TLS. */
+  /** If set, neither the password nor anything else is sent to a server that offers no TLS. */
   readonly tls?: NatsTls | undefined;
 };
 

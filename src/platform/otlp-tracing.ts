@@ -66,7 +66,7 @@ export function openOtlpTracing(options: OtlpOptions): Tracing {
       "service.version": options.service.version,
       "switchyard.role": options.service.role,
     }),
-    // By the trace's id alone: neither a caller nor a parent decides.
+    // The trace's id alone decides: neither a caller nor a parent does.
     sampler: new TraceIdRatioBasedSampler(options.ratio),
     idGenerator: ids,
     spanProcessors: [

@@ -16,7 +16,7 @@ export type Verdict = {
   readonly admitted: boolean;
   readonly counted: boolean;
   readonly remaining: number;
-  /** For a refused request: the milliseconds until a retry is admitted. */
+  /** The milliseconds until a retry of a refused request is admitted. */
   readonly waitMs: number;
 };
 

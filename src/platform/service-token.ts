@@ -83,7 +83,7 @@ const rememberedTokensMax = 256;
  */
 export class ServiceTokenVerifier {
   readonly #keys: readonly VerificationKey[];
-  /** In the order of their verification. */
+  /** The valid tokens in the order of their verification. */
   readonly #valid = new Map<string, { readonly check: ValidToken; readonly verifiedAt: number }>();
 
   constructor(keys: readonly VerificationKey[]) {

@@ -7,7 +7,7 @@ import { idempotencyWaitMs, idleInTransactionMs, statementTimeoutMs, transaction
 import type { Database } from "./database.ts";
 import type { Logger } from "./log.ts";
 
-/** In milliseconds, by PostgreSQL's names. */
+/** The limits in milliseconds, by PostgreSQL's names. */
 export const sessionLimits = {
   statement_timeout: statementTimeoutMs,
   lock_timeout: idempotencyWaitMs,

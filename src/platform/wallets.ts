@@ -38,7 +38,7 @@ export function walletsInUse(wallets: MerchantWallets | null | undefined, now: D
 }
 
 export type WalletOrder = {
-  /** Of `orderHashOf`. */
+  /** The result of `orderHashOf`. */
   readonly hash: string;
   /** In the smallest unit of the currency. */
   readonly amountMinor: number;

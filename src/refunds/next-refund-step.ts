@@ -52,7 +52,7 @@ export type RefundStep =
 /** The reason why a refund that is unknown at the gateway is not sent. */
 type NeverMade = "capture_failed" | "amount_exceeds_refundable" | "payment_disputed";
 
-/** The rows that a refund's next step depends on, read at one moment. */
+/** The rows that a refund's next step depends on, read together. */
 export type RefundWork = {
   readonly refund: Refund;
   readonly loaded: Payment;

@@ -38,7 +38,7 @@ export async function repeatIn(tx: Tx, core: Core, current: Current, ms: number)
   if (current.refund.status === "REQUESTED") await reportUnanswered(tx, core, current);
 }
 
-/** The same, with the answer to a call that was made for it as it stood before. */
+/** The current rows, with the answer to a call that was made for the rows of before. */
 export type Answered<Answer> = Current & { readonly work: RefundWork; readonly answer: Answer };
 
 /** Records the answer to a request for a refund, which was sent under this key. */

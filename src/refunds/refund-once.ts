@@ -218,7 +218,7 @@ async function send(core: Core, work: Bound, key: 1 | 2): Promise<void> {
 
 const namesDispute = /disput|chargeback/i;
 
-/** Ends a refund that its gateway has over another amount: a restore has lost what its key stood for. */
+/** Ends a refund that its gateway has made with another amount: a restore has lost the refund that its key named. */
 async function recordOtherContent(tx: Tx, core: Core, { loaded, refund }: Current): Promise<void> {
   if (refund.sends === 0) {
     const end = { status: "FAILED", failureCode: "idempotency_key_reused" } as const;

@@ -53,7 +53,7 @@ export async function requestRefund(core: Core, request: RefundRequest): Promise
   const id = refundIdOf(request.sessionId, request.key);
   const { cap } = request;
   const replayed = await core.database.transaction(async (tx) => {
-    // Before the session's: each refund under the cap counts those before it.
+    // The cap's lock comes before the session's: each refund under the cap counts those before it.
     if (cap) await lockCap(tx, cap.keyId);
     const isKnown = await recordRequest(tx, core, request, id, { isTaken: true });
     if (cap && !isKnown) await requireWithinCap(tx, cap, { sessionId: request.sessionId, id });

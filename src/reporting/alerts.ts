@@ -112,7 +112,8 @@ const selectPaidTwice: Statement = {
     GROUP BY s.order_ref ORDER BY 2 DESC LIMIT $4`,
 };
 
-// By the merchant's index from the newest id down. The pattern passes possible card numbers; isLikeCardNumber decides.
+// Reads by the merchant's index from the newest id down. The pattern passes possible card numbers; isLikeCardNumber
+// decides.
 const selectLikeCards: Statement = {
   name: "select_order_refs_like_cards",
   text: `

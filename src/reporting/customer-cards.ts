@@ -43,7 +43,7 @@ export type ShownRenewal = {
   readonly amountMinor: number | null;
   readonly currency: string | null;
   readonly status: SessionStatus | null;
-  /** Of all renewals of the agreement. */
+  /** The number of all renewals of the agreement. */
   readonly total: number;
 };
 

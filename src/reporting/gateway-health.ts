@@ -25,9 +25,9 @@ export type ConnectionHealth = {
   readonly lastAskedAt: Date;
 };
 
-// By the merchant's index from the newest id down, then by key: OFFSET 0 keeps the planner from reading every attempt.
-// A card that no gateway could get says nothing about a gateway. A gateway that asked for the customer has no result yet,
-// and a customer who did not authenticate counts as declined.
+// Reads by the merchant's index from the newest id down, then by key: OFFSET 0 keeps the planner from reading every
+// attempt. A card that no gateway could get says nothing about a gateway. A gateway that asked for authentication has
+// no result yet, and a customer who did not authenticate counts as declined.
 const selectHealth: Statement = {
   name: "select_connection_health",
   text: `

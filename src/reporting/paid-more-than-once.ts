@@ -7,7 +7,8 @@ import { keepsMoney } from "./alerts.ts";
 
 const kind = "PAID_MORE_THAN_ONCE" as const;
 
-// Longer than several turns. Each success is looked up in the index of order references. What a merchant wants twice is no matter.
+// The time is longer than several turns. Each success is looked up in the index of order references. An order that the
+// merchant allows twice is not reported.
 const newest = "settled_at > (SELECT app.clock()) - interval '5 minutes'";
 // The home page shows an order for the same time.
 const lasting = "settled_at > (SELECT app.clock()) - interval '72 hours'";

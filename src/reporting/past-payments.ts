@@ -64,7 +64,7 @@ type PastRow = Omit<PastSession, "attempts" | "facts" | "followed" | "wallet"> &
   walletCredential: WalletCredential | null;
 };
 
-// By the merchant's index from the newest id down; each session's attempts by their key. The work depends on the
+// Reads by the merchant's index from the newest id down; each session's attempts by their key. The work depends on the
 // request, not on the number of sessions.
 const selectPast: Statement = {
   name: "select_past_sessions",

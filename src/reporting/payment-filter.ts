@@ -15,7 +15,7 @@ export type PaymentFilter = MoneyFilter & {
   readonly status?: SessionStatus | undefined;
   /** Submitted and not settled. */
   readonly processing?: boolean | undefined;
-  /** Held, and waiting for its merchant. */
+  /** Selects payments that are held and wait for their merchant. */
   readonly held?: boolean | undefined;
   /** Approved, and then cancelled by the merchant or not captured in time; their status is DECLINED. */
   readonly released?: boolean | undefined;
@@ -30,7 +30,7 @@ export type PaymentFilter = MoneyFilter & {
   readonly failover?: boolean | undefined;
   /** True for payments with a dispute, whatever became of it; a network's report of fraud counts. */
   readonly disputed?: boolean | undefined;
-  /** Of the disputes that were looked for, those with this status. */
+  /** Selects, of the disputes that the filter matches, those with this status. */
   readonly disputeStatus?: DisputeStatus | undefined;
   /** True for set-ups, which store a card without a payment. A list has payments alone if absent. */
   readonly isSetUp?: boolean | undefined;

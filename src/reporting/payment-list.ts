@@ -61,7 +61,7 @@ type ListedDispute = Pick<Dispute, "stage" | "status"> & {
 export const returnedMinor = `CASE WHEN s.refunds = 0 THEN 0 ELSE coalesce((SELECT sum(r.amount_minor) FROM refund r
   WHERE r.session_id = s.id AND r.status <> 'FAILED'), 0)::bigint END`;
 
-// Of several disputes, one to answer comes first, the sooner the better; a report of fraud comes last.
+// If a payment has several disputes, one to answer comes first, the sooner the better; a report of fraud comes last.
 const statusesByUrgency: readonly Dispute["status"][] = [
   "NEEDS_RESPONSE",
   "UNDER_REVIEW",

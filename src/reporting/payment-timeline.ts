@@ -292,7 +292,7 @@ function endSteps(attempt: Attempt, authentication: Authentication, at: Date | n
   switch (status) {
     case "AWAITING_CUSTOMER":
     case "CONFIRMING":
-    // Those of a provider only.
+    // Only a provider's authentication has these.
     case "PREPARING":
     case "METHOD":
     case "REQUESTING":

@@ -161,11 +161,11 @@ export async function listSettlements(
 ): Promise<{
   readonly settlements: readonly ListedSettlement[];
   readonly nextPageToken: string | undefined;
-  /** With a next page: when the last movement that was looked at was recorded. */
+  /** Present with a next page: the time at which the last movement that was read was recorded. */
   readonly lookedUntil: Date | undefined;
 }> {
   const to = days.to ?? now.toISOString().slice(0, 10);
-  // Of a `to` that is no day, the rule is reported.
+  // If `to` is no day, the range's rule is reported.
   const beginning = new Date(Date.parse(`${to}T00:00:00Z`) - daysBefore * day);
   const from = days.from ?? (Number.isNaN(beginning.getTime()) ? to : beginning.toISOString().slice(0, 10));
   const { begin, end } = rangeOf({ from, to });

@@ -18,7 +18,8 @@ const selectGateways: Statement = {
   text: "SELECT DISTINCT gateway FROM connection WHERE credential_version IS NOT NULL AND NOT paused",
 };
 
-// By the few kinds of chains that a merchant's agreements have, one step of the index for each, however many agreements there are.
+// Reads by the few kinds of chains that a merchant's agreements have, one step of the index for each, however many
+// agreements there are.
 const selectUnchargeable: Statement = {
   name: "select_unchargeable_agreements",
   text: `

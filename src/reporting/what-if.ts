@@ -150,7 +150,7 @@ function whyCustomerUnknown(
 /** Counts of the differences of replays; a payment may count in several. */
 export type WhatIfCounts = {
   readonly payments: number;
-  /** The same gateways in the same order, and the same end. */
+  /** Payments with the same gateways in the same order, and the same end. */
   readonly same: number;
   readonly otherFirst: number;
   readonly fewerAttempts: number;
@@ -160,7 +160,7 @@ export type WhatIfCounts = {
   readonly succeeds: number;
   readonly lost: number;
   readonly notRoutable: number;
-  /** Those of unknown end whose plan a split has measured; how many would succeed, and the ends of that interval. */
+  /** Payments of unknown end whose plan a split has measured; how many would succeed, and the ends of that interval. */
   readonly measured: number;
   readonly measuredSucceeds: number;
   readonly measuredSucceedsLow: number;

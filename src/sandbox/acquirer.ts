@@ -42,7 +42,7 @@ type Served = {
   readonly books: Books;
 };
 
-// The connectors' requests are under 4 KiB, but for the files of evidence: 4 MiB together, in Base64 at some.
+// The connectors' requests are under 4 KiB, except for the files of evidence: 4 MiB together, in Base64 at some.
 const bodyBytesMax = 64 * 1024;
 const fileBodyBytesMax = 8 * 1024 * 1024;
 const takingFiles: ReadonlySet<string> = new Set([

@@ -42,7 +42,7 @@ export type CardPayment = Reference & {
   readonly saves?: Saving | undefined;
   /** Set where the merchant charges a stored card: the chain that it continues, or `unknown` if the bank knows none. */
   readonly renews?: StoredPayment | "unknown" | undefined;
-  /** Of a device's number: the network takes it once. */
+  /** The cryptogram of a device's number: the network takes it once. */
   readonly cryptogram?: string | undefined;
 };
 

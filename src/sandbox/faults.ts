@@ -26,14 +26,14 @@ export const requestFaults = [
   "answer_garbled",
 ] as const;
 
-/** The faults of results and notifications, which SANDBOX_B and the emulator of Adyen send on their own. */
+/** The faults of results and notifications, which SANDBOX_B and the emulator of Adyen send unprompted. */
 const reportFaults = [
   "result_late",
   "notification_late",
   "notification_twice",
   /**
-   * Held back until the faults end, as in Adyen's queue of notifications that were not accepted, which it repeats for
-   * up to 30 days: https://docs.adyen.com/development-resources/webhooks/troubleshoot (2026).
+   * Holds notifications back until the faults end, as in Adyen's queue of notifications that were not accepted, which
+   * it repeats for up to 30 days: https://docs.adyen.com/development-resources/webhooks/troubleshoot (2026).
    */
   "notification_lost",
 ] as const;

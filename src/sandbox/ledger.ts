@@ -121,7 +121,7 @@ export type NewAuthorization = Omit<
   Authorization,
   "id" | "status" | "capturedValue" | "openedAt" | "refunds" | "holdEndsAt"
 > & {
-  /** Given where the customer has authenticated first: the name by which the payment is known already. */
+  /** Present if the customer has authenticated first: the name by which the payment is known already. */
   readonly id?: string | undefined;
 };
 

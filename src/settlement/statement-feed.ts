@@ -64,7 +64,7 @@ const updateOverdue: Statement = {
     FROM (SELECT coalesce(usual_delay_ms, ${firstDelayMs}) * interval '1 ms' AS is FROM gateway_feed WHERE connection_id = $1 AND kind = 'settlement') delay
     WHERE f.connection_id = $1 AND f.kind = 'settlement'`,
 };
-// Of the newest lines, so that an account with very many costs no more.
+// Reads the newest lines, so that an account with very many costs no more.
 const updateDelay: Statement = {
   name: "update_usual_delay",
   text: `
@@ -330,7 +330,7 @@ async function recordRows(
     if (payout) payouts.set(payout.gatewayReference, await recordPayout(core, connectionId, payout));
     if (payouts.has(payoutReference) || settled === undefined) continue;
     const known = await payoutIdOf(core, connectionId, payoutReference);
-    // Until the row that says what is paid out.
+    // The amount is 0 until the row that has the payout.
     const begun = { gatewayReference: payoutReference, amountMinor: 0, currency: settled.currency };
     const id = known ?? (await recordPayout(core, connectionId, { ...begun, status: "PENDING", isComplete: false }));
     payouts.set(payoutReference, id);

@@ -2,7 +2,7 @@
 
 const day = 24 * 60 * 60_000;
 
-// Before an account's own delay is known: the payouts of all three gateways reach a new account within a week.
+// The delay until an account's own is known: the payouts of all three gateways reach a new account within a week.
 export const firstDelayMs = 7 * day;
 
 export type UnsettledReason =

@@ -67,7 +67,7 @@ ${tries.length > 0 && html`<ol class="steps" reversed>${tries.map((one) => tryIt
 
 /** Returns why no gateway got a payment, and what slowed it down. */
 function stopsOf({ attempts, routing }: PaymentSession): string[] {
-  // Of services that brake.
+  // A service that brakes sends this field.
   const { brakedBecause } = (routing ?? {}) as { brakedBecause?: string };
   const skipped = attempts.length > 0 ? [] : (routing?.skipped ?? []).map(({ because }) => because);
   return [...new Set([...skipped, ...(brakedBecause === undefined ? [] : [brakedBecause])])];

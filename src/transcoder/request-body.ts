@@ -5,7 +5,7 @@ import { TranscodingError } from "./transcoding-error.ts";
 /** Bounds on one request body. */
 export type BodyLimits = {
   readonly bodyBytesMax: number;
-  /** From the start of reading to the last byte. */
+  /** The time from the start of reading to the last byte, in milliseconds. */
   readonly bodyTimeoutMs: number;
 };
 

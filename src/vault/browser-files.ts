@@ -118,7 +118,7 @@ async function bundle(entry: string): Promise<Buffer> {
     minify: true,
     write: false,
     format: "iife",
-    // Those of the widget (bundle.ts): phones whose system ended with iOS 16 are still paid with.
+    // The targets are those of the widget (bundle.ts): phones whose system ended with iOS 16 are still paid with.
     target: ["chrome111", "firefox121", "safari16.4"],
     legalComments: "none",
   };

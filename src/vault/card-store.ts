@@ -64,7 +64,7 @@ const addCodeStatement: Statement = {
   text: "UPDATE card SET sealed = $2, uses_left = $3 WHERE token_hash = $1",
 };
 
-// In one order, so that no two calls deadlock.
+// The fixed order prevents deadlocks between two calls.
 const endSessionsStatement: Statement = {
   name: "vault_end_sessions",
   text: `INSERT INTO card_session (environment, session_id, tokens_made, over, expires_at)
@@ -320,7 +320,8 @@ function placeOf(environment: string, sessionId: string): string {
   return `card ${environment} ${sessionId}`;
 }
 
-// Of the 32 bytes: no two of a merchant's cards share 16 by chance, and a token stays short.
+// The part of the 32 bytes that is kept: no two of a merchant's cards share 16 bytes by chance, and a token stays
+// short.
 const fingerprintBytes = 16;
 
 /**

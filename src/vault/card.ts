@@ -16,7 +16,7 @@ export type Card = {
   /** The postal code of the billing address. */
   readonly postalCode?: string | undefined;
   readonly brand?: string | undefined;
-  /** Of a wallet: what it gave besides the number, which is a device's with the credential NETWORK_TOKEN. */
+  /** Present for a wallet: its data besides the number, which is a device's with the credential NETWORK_TOKEN. */
   readonly wallet?: CardOfWallet | undefined;
 };
 
@@ -26,7 +26,7 @@ type CardOfWallet = TokenWallet & {
   /** Some networks give none. */
   readonly eci?: string | undefined;
   readonly messageId: string;
-  /** In milliseconds. */
+  /** The expiration in milliseconds. */
   readonly messageExpiration: string;
 };
 

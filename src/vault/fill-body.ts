@@ -34,7 +34,7 @@ const parts: Readonly<Record<string, (card: Card) => string | undefined>> = {
   "card.emvHolder": (card) => emvNameOf(card.holder),
   "card.postalCode": (card) => card.postalCode,
   "card.adyenBrand": ({ brand }) => (brand === undefined ? undefined : adyenBrands[brand]),
-  // Of a device's number.
+  // Placeholders of a device's number.
   "token.number": (card) => card.number,
   "token.expMonth": (card) => String(card.expMonth).padStart(2, "0"),
   "token.expYear": (card) => String(card.expYear),

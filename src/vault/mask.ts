@@ -7,7 +7,7 @@ import { type Decoded, findAll, fromJsonStrings, joined, readings } from "./deco
 
 /** The values that must not be in an answer. */
 export type MaskedCard = Pick<Card, "number" | "cvc" | "holder"> & {
-  /** Of a device's number: in base64. */
+  /** A device's cryptogram, in base64. */
   readonly cryptogram?: string | undefined;
 };
 
@@ -270,7 +270,7 @@ type HolderMask = {
 function holderMaskOf(holder = ""): HolderMask {
   const name = holder.trim();
   if (name === "") return { nameAnywhere: undefined, isHolder: () => false };
-  // Made at the first member called a name: to make it takes longer than to mask most answers.
+  // This is made at the first member called a name: making it takes longer than masking most answers.
   let whole: RegExp | undefined;
   const isSafeAnywhere = /\p{L}/u.test(name) && /\s|[^\x20-\x7e]/.test(name);
   return {

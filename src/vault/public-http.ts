@@ -25,7 +25,7 @@ export type PublicHttp = Tokenizer & {
   /** Describes the header with a request's client address, for the doctor. */
   readonly forwardingOf: (request: IncomingMessage) => string;
   readonly logger: Logger;
-  /** For Google's root keys. */
+  /** Fetches Google's root keys. */
   readonly http: Pick<GatewayHttp, "send">;
 };
 

@@ -48,6 +48,6 @@ export function postAction({ url, fields }: ShownAction, target: string): void {
     form.append(field);
   }
   document.body.append(form);
-  // A field of this name would stand in the method's place.
+  // A field of this name would hide the form's own method.
   HTMLFormElement.prototype.submit.call(form);
 }

@@ -31,7 +31,7 @@ import { vaultNow } from "./vault-time.ts";
 // back.
 const frameFocusMs = 500;
 
-/** In the order of the form, which is the order of Tab and of the focus on problems. */
+/** The fields in the order of the form, which is the order of Tab and of the focus on problems. */
 const fieldNames: readonly FieldName[] = ["number", "expiry", "cvc", "holder", "postalCode"];
 
 export class CardForm {

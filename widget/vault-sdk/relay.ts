@@ -1,6 +1,6 @@
 /**
- * The vault's page around the bank's: a shop's policy names the vault's origin and no other, so the service's frame
- * stands in this one. It hands the shop's port on, and reads nothing of what passes through it.
+ * The vault's page around the bank's: a shop's policy names the vault's origin and no other, so the service's frame is
+ * inside this one. It passes the shop's port on, and reads nothing that goes through it.
  */
 
 const contentOf = (name: string) => document.querySelector<HTMLMetaElement>(`meta[name=${name}]`)!.content;

@@ -135,7 +135,7 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
         isAsking = false;
         return;
       case "resize":
-        // From before the form has changed.
+        // The height is from before the form has changed.
         if (isAsking) return;
         iframe.style.height = `${Math.ceil(message.height)}px`;
         return;

@@ -102,7 +102,7 @@ export function fillProbe(checked: unknown, gateway: string, now: Date): string 
   return JSON.stringify(checked, (_, value: unknown) => (typeof value === "string" ? (card[value] ?? value) : value));
 }
 
-// The same as our own vault's (src/vault/forward.ts). A test compares them.
+// These headers are the same as in our own vault (src/vault/forward.ts). A test compares them.
 const reservedHeader =
   /^(host|content-.*|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|accept-encoding|proxy-.*)$/;
 const headerName = /^[a-z0-9-]+$/;

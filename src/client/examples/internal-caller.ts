@@ -31,7 +31,7 @@ try {
   for await (const each of payments.eachSession({ orderRef })) {
     console.log(`${each.orderRef}: ${each.amountMinor} ${each.currency}`);
   }
-  // The same key with another amount: refused, and not repeated.
+  // The same key with another amount is refused, and not repeated.
   await payments.createSession({ amountMinor: 1n, currency: "EUR", orderRef }, { idempotencyKey: `${orderRef}-1` });
 } catch (error) {
   if (!(error instanceof ApiError)) throw error;

@@ -17,7 +17,9 @@ export type NewPaymentSession = {
   readonly statementDescriptor?: string | undefined;
   /** `manual`: the amount is held, and captured when you order it. The default is `automatic`. */
   readonly capture?: "automatic" | "manual" | undefined;
-  /** With `manual`: until when it has to be held at least. RFC 3339, from a minute to 162 hours after `expiresAt`. */
+  /**
+   * With `manual`: the earliest time at which the hold may end. RFC 3339, from a minute to 162 hours after `expiresAt`.
+   */
   readonly captureBy?: string | undefined;
   /** The session that this one takes the place of, such as for a changed cart: it ends with the creation. */
   readonly replaces?: string | undefined;
@@ -107,11 +109,11 @@ export type PaymentSessionSummary = {
   readonly processing: boolean;
   /** The card's last digits are absent if a wallet gave the number of a device. */
   readonly card?: { readonly brand: string; readonly last4?: string };
-  /** Of a payment by a wallet. */
+  /** Present if a wallet paid. */
   readonly wallet?: {
     readonly type?: "apple_pay" | "google_pay";
     readonly credential: "NETWORK_TOKEN" | "PAN";
-    /** Of the device's number. */
+    /** The last digits of the device's number. */
     readonly tokenLast4?: string;
   };
   readonly createdAt: string;
@@ -126,7 +128,7 @@ export type PaymentSessionSummary = {
   readonly statementDescriptor?: string;
   /** `manual`: captured when you order it. */
   readonly capture: "automatic" | "manual";
-  /** Until when it has to be held at least, as given at creation. */
+  /** The earliest time at which the hold may end, as given at creation. */
   readonly captureBy?: string;
   /** The session that pays the same order, if this one was declined with order_being_paid or order_already_paid. */
   readonly payingSessionId?: string;
@@ -242,7 +244,7 @@ export type Dispute = {
   /** The card network's code of the reason, and the network as the gateway names it. */
   readonly networkReasonCode?: string;
   readonly network?: string;
-  /** After it, the gateway decides. */
+  /** The latest time for a response; after it, the gateway decides. */
   readonly respondBy?: string;
   /** The refunds that had paid the money back already, and how much of `heldMinor` they did. */
   readonly refundIds?: readonly string[];

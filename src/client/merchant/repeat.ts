@@ -4,11 +4,11 @@ import { ApiError } from "./api-error.ts";
 
 /** Bounds on the duration of a call and on the number of its requests. */
 export type Patience = {
-  /** For one request. */
+  /** The limit of one request, in milliseconds. */
   readonly tryTimeoutMs: number;
-  /** For the whole call, pauses included. */
+  /** The limit of the whole call, pauses included, in milliseconds. */
   readonly timeoutMs: number;
-  /** With 1, a request is sent once. */
+  /** The most requests of a call; 1 sends it once. */
   readonly triesMax: number;
 };
 

@@ -32,9 +32,12 @@ export type RestClientOptions = {
   /** The address with its version, such as https://pay.example.com/api/v1. */
   readonly restBase: string;
   readonly secretKey: string;
-  /** For one request; when not given, 25 s for captures and refunds, which wait for the gateway, and 15 s for all others. */
+  /**
+   * The limit of one request, in milliseconds; when not given, 25 s for captures and refunds, which wait for the
+   * gateway, and 15 s for all others.
+   */
   readonly tryTimeoutMs?: number;
-  /** For a whole call with its repeats; 45 s when not given. */
+  /** The limit of a whole call with its repeats, in milliseconds; 45 s when not given. */
   readonly timeoutMs?: number;
   /** Maximum number of times a request is sent; 4 when not given. */
   readonly triesMax?: number;
@@ -43,7 +46,7 @@ export type RestClientOptions = {
 export type CallOptions = {
   /** Ends the call, which then rejects with the signal's reason. A session may have been created nevertheless. */
   readonly signal?: AbortSignal | undefined;
-  /** For the whole call with its repeats. */
+  /** The limit of the whole call with its repeats, in milliseconds. */
   readonly timeoutMs?: number | undefined;
 };
 
@@ -55,7 +58,7 @@ export class RestClient {
   readonly #restBase: string;
   readonly #secretKey: string;
   readonly #patience: Patience;
-  /** Of calls that wait for a gateway. */
+  /** The patience of calls that wait for a gateway. */
   readonly #longPatience: Patience;
 
   /** Throws TypeError for an invalid address or key. */

@@ -41,7 +41,7 @@ export type PaymentMethodPage = {
 /** A customer's agreement, and its charges. */
 export type Agreement = {
   readonly agreementId: string;
-  /** Until the customer's data is erased. */
+  /** Present until the customer's data is erased. */
   readonly customerRef?: string;
   /** The card that is charged. */
   readonly paymentMethodId?: string;

@@ -84,7 +84,7 @@ export type SessionEvent = {
   [Type in SessionEventType]: Envelope & { readonly type: Type; readonly data: DataOf<Type> };
 }[SessionEventType];
 
-/** Sent to verify that an endpoint works. */
+/** An event that verifies an endpoint. */
 export type EndpointTestEvent = Envelope & {
   readonly type: "webhook_endpoint.test";
   readonly data: { readonly endpointId: string };

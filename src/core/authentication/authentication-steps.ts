@@ -35,7 +35,7 @@ import {
 import { endWithoutResult } from "./provided-rows.ts";
 
 type Asked = { readonly attempt: Attempt; readonly authentication: Authentication };
-/** The same, and the session that pays the order instead, if another one does. */
+/** The rows of `Asked`, and the session that pays the order instead, if another one does. */
 type Ordered = Asked & { readonly payerId: SessionId | undefined };
 
 /** Sends the completing request and records the answer. Without an answer it is sent once more, with the same key. */

@@ -130,7 +130,7 @@ function authenticatorOf(connector: Connector | undefined) {
 
 const endWaitStatement: Statement = { name: "end_wait", partitionKey: 1, text: "SELECT FROM app.end_wait($1)" };
 
-/** Ends the customer's time: the budget, which stood still, goes on. */
+/** Ends the customer's time: the budget, which was paused, continues. */
 export function endWait(tx: Tx, sessionId: SessionId): void {
   tx.send(endWaitStatement, [sessionId]);
 }

@@ -257,8 +257,8 @@ type Wait = {
 
 /**
  * Makes a session that waits for a provider's customer look: at once when the bank's device check has reported or the
- * customer has cancelled; after a return at once or a second after its last look. A process that looks at this moment
- * keeps its lease, and looks once more. The session must be locked.
+ * customer has cancelled; after a return at once or a second after its last look. A process that is looking keeps its
+ * lease, and looks once more. The session must be locked.
  */
 export async function wakeProvided(
   tx: Tx,

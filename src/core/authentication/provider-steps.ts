@@ -204,7 +204,7 @@ async function recordAnswer(
   authentication: Authentication,
   { answer, kept }: { readonly answer: ProviderAnswer | ProviderResult; readonly kept: KeptForProvider },
 ): Promise<Changed> {
-  // After the customer gave up, nothing the bank says counts.
+  // After the customer gave up, the bank's answer does not count.
   if (await isGivenUp(tx, authentication)) return {};
   if (answer.type === "ended") {
     const { result, proof, message } = answer;

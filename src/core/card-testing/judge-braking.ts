@@ -13,7 +13,7 @@ const cardsWithoutHistory = 60;
 // A week has each of its days.
 const daysMin = 7;
 const timesPredicted = 3;
-// Of a normal distribution, so many median absolute deviations are one standard deviation.
+// For a normal distribution, this many median absolute deviations are one standard deviation.
 const deviation = 1.4826;
 
 /**

@@ -29,7 +29,10 @@ export type PaymentFacts = {
   /** The time of the submission. */
   readonly at: Date;
   readonly card?: CardFacts | undefined;
-  /** From 1 to 100: of a split, arm B has the payments with the numbers up to its share (`drawOf` in routing-rules.ts). */
+  /**
+   * A number from 1 to 100: arm B of a split has the payments with the numbers up to its share (`drawOf` in
+   * routing-rules.ts).
+   */
   readonly draw: number;
 };
 

@@ -43,7 +43,7 @@ import { actOnReports, queryCaptureReports, readCaptureReports } from "./late-ca
 import { commitAndReload, type Reloaded, type Work } from "./work.ts";
 
 /**
- * Asks each feature of the payment for its part of the request. The condition of a feature stands here, so that a payment
+ * Asks each feature of the payment for its part of the request. The condition of a feature is here, so that a payment
  * without it runs none of its code.
  */
 async function extrasFor(work: Work, attempt: Attempt): Promise<gateway.Extras> {
@@ -283,7 +283,7 @@ async function recordVoidAnswer(
     return adoptCapture(tx, core, { session: loaded.session, attempt }, found);
   }
   if (answer.type === "alreadyCaptured") await reportNeverOrdered(tx, core, attempt);
-  // Of the voids that the gateway reports on later, the first one that no late authorization can follow is stored.
+  // Stores the first of the voids that the gateway reports on later and that no late authorization can follow.
   const voidAskedAt = answer.type === "accepted" && late ? (attempt.voidAskedAt ?? askedAt) : undefined;
   recordRepeat(tx, attempt, repeatAt(now, attempt.retries), voidAskedAt);
 }

@@ -63,7 +63,7 @@ export function recordPayer(tx: Tx, sessionId: SessionId, payerId: SessionId): v
   tx.send(setPayer, [sessionId, payerId]);
 }
 
-// Of any month.
+// Reads the sessions of any month.
 const selectSucceeded: Statement = {
   name: "select_payer_succeeded",
   partitionKey: 1,

@@ -50,7 +50,8 @@ async function fillAll(tx: Tx, merchantId: MerchantId): Promise<void> {
   await tx.query(fill, [merchantId]);
 }
 
-// Of this database only: another one on the server, such as one that is being restored, writes no payments of this one.
+// Selects the writers of this database only: another one on the server, such as one that is being restored, writes no
+// payments of this one.
 const selectWriters: Statement = {
   name: "select_writers",
   text: `

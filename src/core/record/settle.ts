@@ -75,8 +75,8 @@ export function endEventOf(
 }
 
 /**
- * Emits an event about a locked session, or one of its attempts, refunds or disputes, as it stands in this transaction. Returns
- * the session that it describes.
+ * Emits an event about a locked session, or one of its attempts, refunds or disputes, with their state in this
+ * transaction. Returns the session that it describes.
  */
 export async function emitEvent(
   tx: Tx,

@@ -159,7 +159,7 @@ export const itemColumns = (w: string) => `
 
 /**
  * SQL: the cause of a row, which many payments may share: its kind, the gateway, the rule of the database, and the
- * detail without what is different for each payment, which is in brackets or has a digit.
+ * detail without its parts in brackets or with a digit, which differ for each payment.
  */
 export const causeOf = (w: string) => `
   concat_ws(' ', ${w}.kind, ${gatewayOf(w)},

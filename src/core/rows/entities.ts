@@ -193,7 +193,7 @@ export type RoutingCase = {
   /** Unique in its rule. */
   readonly name: string;
   readonly conditions: RouteConditions;
-  /** By priority, highest first. */
+  /** The connections by priority, highest first. */
   readonly connectionIds: readonly ConnectionId[];
   readonly split?: Split | undefined;
   /** ALWAYS: each payment of the case is authenticated. Absent: as the rule says. */

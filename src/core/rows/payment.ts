@@ -7,7 +7,7 @@ import type { StoredPayment } from "../stored-cards/stored-rows.ts";
 import type { Dispute } from "./disputes.ts";
 import type { Attempt, Authentication, PaymentSession, PlannedConnection, Refund } from "./entities.ts";
 
-/** A session, its attempts, authentications and refunds, oldest first, as of one moment of the database's clock. */
+/** A session, its attempts, authentications and refunds, oldest first, all read at one time of the database's clock. */
 export type Payment = {
   readonly session: PaymentSession;
   readonly attempts: readonly Attempt[];

@@ -4,7 +4,7 @@
  * docs/safety.md with them.
  */
 
-/** From each public status of a session to those that may follow. All but CREATED are final. */
+/** Maps each public status of a session to those that may follow. All but CREATED are final. */
 export const sessionTransitions = {
   CREATED: {
     SUCCEEDED: "the gateway has captured the winner, or accepted its capture",
@@ -18,14 +18,14 @@ export const sessionTransitions = {
   EXPIRED: {},
 } as const;
 
-/** From each phase of a session to those that may follow: a phase only moves forward. */
+/** Maps each phase of a session to those that may follow: a phase only moves forward. */
 export const phaseTransitions = {
   IDLE: { PROCESSING: "submitted", DONE: "expired, cancelled or replaced" },
   PROCESSING: { DONE: "the status is final, and no attempt is open" },
   DONE: {},
 } as const;
 
-/** From each status of an attempt to those that may follow. */
+/** Maps each status of an attempt to those that may follow. */
 export const attemptTransitions = {
   AUTHORIZING: {
     AUTHORIZED: "held",
@@ -61,7 +61,7 @@ export const authenticationBeginnings = {
   FAILED: "without the customer",
 } as const;
 
-/** From each status of an authentication to those that may follow. */
+/** Maps each status of an authentication to those that may follow. */
 export const authenticationTransitions = {
   AWAITING_CUSTOMER: {
     CONFIRMING: "the customer answered",
@@ -87,7 +87,7 @@ export const authenticationTransitions = {
 } as const;
 
 /**
- * From each status of a provider's authentication to those that may follow. It begins before an attempt, or after one
+ * Maps each status of a provider's authentication to those that may follow. It begins before an attempt, or after one
  * that was declined without authentication.
  */
 export const providedTransitions = {
@@ -132,7 +132,7 @@ export const providedTransitions = {
   ABANDONED: {},
 } as const;
 
-/** From each status of a refund to those that may follow. A bank may return refunded money days later. */
+/** Maps each status of a refund to those that may follow. A bank may return refunded money days later. */
 export const refundTransitions = {
   REQUESTED: {
     PENDING: "the gateway has accepted it",

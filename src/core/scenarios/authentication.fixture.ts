@@ -12,7 +12,7 @@ import type { AuthenticationPolicy, AuthenticationRule, PaymentSession } from ".
 import { recoverSessionsOnce, resumeSession, submitPayment } from "../submit-payment.ts";
 import { browser, type CoreFixture, startCoreFixture } from "./core.fixture.ts";
 
-/** The same browser, and what its call says about it. */
+/** The same browser, and the data that its call sends about it. */
 export const shopper = { browser, shopperIp: "192.0.2.7", shopperUserAgent: "Mozilla/5.0" };
 
 const approve: CardBehaviour = { act: "approve" };
@@ -249,7 +249,7 @@ export class AuthenticationFixture {
   /** Follows the bank's return, and lets the session go on until it waits again. */
   async comeBack({ pathname, searchParams }: URL, core = this.base.core): Promise<void> {
     const sessionId = await takeReturn(core, pathname.split("/").at(-1)!, searchParams);
-    // Recovery leaves a session out whose row is locked at that moment, as by a notification.
+    // Recovery leaves out a session whose row is locked at the time, as by a notification.
     if (sessionId !== undefined) await resumeSession(core, sessionId);
     await this.recover(core);
   }

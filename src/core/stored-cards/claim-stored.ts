@@ -29,7 +29,7 @@ const handleBytes = 24;
 const cardLifeMs = 15 * 60_000;
 // The process that took the submission stores the card at once. A worker does it if that process is gone.
 const saveDueMs = 30_000;
-// Of what a browser sends; the column is as long.
+// Bounds the user agent that a browser sends, to the length of the column.
 const userAgentCharacters = 512;
 
 /**

@@ -136,7 +136,7 @@ async function emitChanged(
   merchantId: MerchantId,
   changed: readonly Changed[],
 ): Promise<readonly AgreementId[]> {
-  // In one order, so that two deletions cannot wait for each other.
+  // The fixed order prevents two deletions from waiting for each other.
   const agreements = changed.toSorted((one, other) => ((one.sessionId ?? "") < (other.sessionId ?? "") ? -1 : 1));
   for (const { agreementId, sessionId } of agreements) {
     if (agreementId === null || sessionId === null || !(await lockSubject(tx, sessionId))) continue;

@@ -33,7 +33,7 @@ type Row = {
   readonly merchantId: MerchantId;
   readonly sealed: string;
   readonly hash: Buffer;
-  /** Of a card that is being stored. */
+  /** The token of a card that is being stored. */
   readonly tokenSealed?: string;
 };
 

@@ -10,7 +10,7 @@ export function isExpired({ expMonth, expYear }: Pick<PaymentMethod, "expMonth" 
 
 type Ending = Pick<PaymentSession, "status">;
 
-/** Returns what became of the storing of a payment's card; undefined if the creation did not ask for it. */
+/** Returns the state of storing a payment's card; undefined if the creation did not ask for it. */
 export function savedCardOf(
   { status }: Ending,
   { role, saving }: StoredPayment,

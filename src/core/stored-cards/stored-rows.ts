@@ -127,7 +127,7 @@ type WithIds<Row, Own> = {
 
 /** A payment's use of a stored card, or its order to store one. */
 export type StoredPayment = WithIds<InferEntity<typeof StoredPaymentEntity>, Ids> & {
-  /** Of a charge of an agreement, as `loadStored` returns it. */
+  /** Present for a charge of an agreement, as `loadStored` returns it. */
   readonly renewal?: RenewalState | null | undefined;
 };
 

@@ -90,7 +90,7 @@ export async function askForSecondPerson(
   };
 }
 
-/** Describes a call in one of its transactions, by the policy of that moment. Undefined if it changes nothing of its class. */
+/** Describes a call in one of its transactions, by the current policy. Undefined if it changes nothing of its class. */
 export async function describeAgain(
   method: DescMethod,
   message: object,

@@ -5,7 +5,7 @@ import { findMerchant } from "../../accounts/merchants.ts";
 import { encodeId, type MerchantId } from "../../platform/ids.ts";
 import type { DashboardParts } from "../dashboard-parts.ts";
 
-// Of a call with many changes; the dashboard shows all of them.
+// The most sentences in the mail of a call with many changes; the dashboard shows all of them.
 const sentencesInMail = 20;
 
 /** Asks the other members with the role to decide. */

@@ -21,7 +21,7 @@ type Row = {
   ran_at: Date | null;
 };
 
-/** For the tests of one file. What waits is closed after each test. */
+/** Starts approvals for the tests of one file. Waiting approvals are closed after each test. */
 export async function approvalsForFile() {
   const dashboard = await forFile(() => startDashboardFixture({ members: true, live: "besideTest" }));
   const pages = new Pages(() => dashboard);

@@ -8,7 +8,7 @@ import type { DashboardEnvironment } from "../dashboard-parts.ts";
 /** The databases by which a call is described. Both may be transactions with locks. */
 export type Describing = {
   readonly merchantId: MerchantId;
-  /** Of the call; undefined for one about the team. */
+  /** The environment of the call; undefined for a call about the team. */
   readonly environment: DashboardEnvironment | undefined;
   readonly database: Queryable | undefined;
   /** `database` where it is the transaction of the call, which locks what it describes. */

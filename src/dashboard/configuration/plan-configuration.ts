@@ -228,7 +228,7 @@ function planEndpoints(
   if (twice !== undefined) {
     throw new DomainError("invalid_field", `The URL ${twice} is given twice.`, { field: "endpoints" });
   }
-  // Of two endpoints with one URL, which only the pages can make, the older one stays.
+  // If two endpoints have one URL, which only the pages can make, the older one stays.
   const kept = new Map(held.endpoints.toReversed().map((endpoint) => [endpoint.url, endpoint]));
   const added = wanted.filter(({ url }) => !kept.has(url));
   const removed = held.endpoints.filter(

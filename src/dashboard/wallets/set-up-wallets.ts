@@ -121,7 +121,7 @@ export async function noteDomain(
   return holds;
 }
 
-/** Writes the public halves of the vault's keys, but for `without`, into what checkouts read. */
+/** Writes the public halves of the vault's keys, except for `without`, into what checkouts read. */
 export async function publishKeys(tx: Tx, parts: WalletParts, keys: readonly WalletKey[], without?: string) {
   const { wallets, setUp } = await loadWallets(tx, parts.merchantId);
   const { apple: _apple, google: _google, ...others } = wallets;

@@ -32,7 +32,7 @@ const giveAway = `
   UPDATE refund SET merchant_id = $1 WHERE (session_id, id) IN (SELECT session_id, id FROM refund ORDER BY session_id LIMIT 100)`;
 const giveAwaySessions = `
   UPDATE payment_session SET merchant_id = $1 WHERE id IN (SELECT session_id FROM refund WHERE merchant_id = $1)`;
-// Made over five days, which is how long most gateways hold.
+// The payments are made over five days, which is how long most gateways hold.
 const insertHeld = `
   WITH p AS (
     SELECT uuidv7(at - clock_timestamp()) AS id, uuidv7(at - clock_timestamp()) AS winner, at, i

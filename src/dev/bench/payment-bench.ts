@@ -19,7 +19,7 @@ export type PaymentBenchOptions = {
   readonly samples: number;
   /** The time that customers pay concurrently in a round, in seconds. */
   readonly seconds: number;
-  /** The same before the first round. */
+  /** The number of payments before the first round. */
   readonly warmUp: number;
   readonly customers: number;
   /** Number of payments after a quiet time, and its length in seconds. */

@@ -135,7 +135,7 @@ async function submit(customer: Customer, { doors }: PaymentOrder, prepared: Pre
   return String((checkout as { status?: string }).status);
 }
 
-// By the address of the API, so that both sides can have theirs at the same time.
+// The payments by the address of the API, so that both sides can have theirs at the same time.
 const preparedAt = new Map<string, Prepared[]>();
 
 answerParent({

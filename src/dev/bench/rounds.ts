@@ -26,7 +26,7 @@ export async function playRounds(
 
 export type Spread = { readonly median: number; readonly min: number; readonly max: number };
 
-/** Of an even number of figures, the median is the mean of the two in the middle. */
+/** The median of an even number of figures is the mean of the two in the middle. */
 export function spreadOf(figures: readonly number[]): Spread {
   const sorted = figures.toSorted((left, right) => left - right);
   const middle = sorted.length / 2;

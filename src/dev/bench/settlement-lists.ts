@@ -66,7 +66,7 @@ const insertDisputeLines = `
     m.recorded_at + interval '1 day'
   FROM dispute_movement m JOIN connection c ON c.merchant_id = m.merchant_id AND c.gateway = m.gateway
   JOIN payout p ON p.connection_id = c.id AND p.arrives_on = m.recorded_at::date`;
-// Of each payout its fee, itself, and two lines of another amount.
+// Inserts for each payout its fee, itself, and two lines of another amount.
 const insertOtherLines = `
   INSERT INTO payout_line (${lineColumns})
   SELECT connection_id, 'fee_' || id || kind, sha256('x'), merchant_id, gateway, id, kind, 'ACCOUNT', NULL, -100, 'EUR', -100, 0, -100, 'EUR', lower(kind), 'fee',

@@ -17,7 +17,7 @@ export async function findViolations(page: Page): Promise<string[]> {
   return found.flat();
 }
 
-/** The same of the widget's page and its card frame in any engine, in the look that the engine has. */
+/** Returns the violations of the widget's page and its card frame in any engine, in the look that the engine has. */
 export async function findViolationsIn(page: EnginePage, cardFrame: string): Promise<string[]> {
   const ground = await page.run(`(${readGround})(${cardFrame})`);
   await page.runInFrame(`(${paint})(${JSON.stringify(ground)})`);
@@ -31,20 +31,20 @@ export async function findViolationsIn(page: EnginePage, cardFrame: string): Pro
 
 async function violationsIn(frame: Frame): Promise<string[]> {
   if (frame.parentFrame()) await frame.evaluate(paint, await groundOf(frame));
-  // By the debugger's access, which no content security policy blocks; once for each load.
+  // Loads axe by the debugger's access, which no content security policy blocks; once for each load.
   if (!(await frame.evaluate("'axe' in globalThis"))) await frame.evaluate(axeSource);
   await frame.evaluate(`(${paintFilledText})(document)`);
   return frame.evaluate(runAxe, tags);
 }
 
-/** In the page. */
+/** Runs in the page. */
 async function runAxe(values: readonly string[]): Promise<string[]> {
   const runner = (globalThis as unknown as { axe: AxeRunner }).axe;
-  // Each frame is checked separately.
-  // Two regions of one name are no violation of WCAG, but cannot be told apart in a list of them.
+  // Each frame is checked separately. Two regions of one name are no violation of WCAG, but they cannot be
+  // distinguished in a list of them.
   const rules = { "landmark-unique": { enabled: true } };
   const runOnly = { type: "tag", values };
-  // Of what passes only one element is listed, which takes a part of the time.
+  // Lists only one element of each rule that passes, which takes a part of the time.
   const options = { runOnly, rules, iframes: false, resultTypes: ["violations"] };
   const { violations, passes } = await runner.run(document, options);
   if (passes.length === 0) throw new Error(`axe-core found nothing to check in ${location.href}`);

@@ -12,7 +12,7 @@ const desktop = { width: 1280, height: 900 };
 
 /**
  * Opens a browser for a test file, with the member signed in at a shared demo. A line in the pages' console fails the
- * test, but for those about refusals of these statuses. A path is below the merchant, or begins with a slash.
+ * test, except for those about refusals of these statuses. A path is below the merchant, or begins with a slash.
  */
 export async function openDashboard({
   statuses = /40[0139]/,
@@ -55,7 +55,7 @@ export async function expectSound(page: Page, looks: readonly Look[] = desktopAn
   await page.setViewportSize(desktop);
 }
 
-/** The same on a desktop and on a phone, light and dark, whichever looks a run takes. */
+/** Expects the same on a desktop and on a phone, light and dark, whichever looks a run takes. */
 export async function expectSoundEverywhere(page: Page): Promise<void> {
   for (const [colorScheme, width] of everyDesktopAndPhone) {
     await page.emulateMedia({ colorScheme });

@@ -17,7 +17,7 @@ const recordOf = (demo: TestDemo) => loadRecord(join(testStateFolder, `${dataNam
 const backupFolderOf = (demo: TestDemo) => `${demo.postgresDataFolder}.new`;
 
 /**
- * Copies all databases in the state of one moment, while they are written to. Everything up to that moment is in the
+ * Copies all databases in their state at one time, while they are written to. Everything up to that time is in the
  * backup, and changes by `meanwhile` during the copying may be
  * (https://www.postgresql.org/docs/18/continuous-archiving.html, 25.3.4).
  */
@@ -34,7 +34,7 @@ export async function takeBackup(demo: TestDemo, meanwhile: () => Promise<unknow
     await Promise.all([copying, meanwhile()]);
     const { rows } = await superuser.query("SELECT labelfile FROM pg_backup_stop(false)");
     await writeFile(join(backupFolderOf(demo), "backup_label"), rows[0].labelfile);
-    // In the place of an archive of the write-ahead log.
+    // The copy replaces an archive of the write-ahead log.
     await run("cp", ["-a", join(demo.postgresDataFolder, "pg_wal"), backupFolderOf(demo)]);
     await run("rm", ["-f", join(backupFolderOf(demo), "postmaster.pid")]);
     await run("chown", ["-R", `--reference=${demo.postgresDataFolder}`, backupFolderOf(demo)]);

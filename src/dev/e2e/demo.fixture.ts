@@ -40,7 +40,7 @@ export async function startTestDemo(
     postgres: postgres.ownerUrl,
     quiet: true,
     dashboard,
-    // The same object: a test may change what a role starts with next.
+    // This is the same object: a test may change what a role starts with next.
     settings: Object.assign(settings, compileCache),
   });
   const outputsOf = (role = "") => readRoleLogs(stateFolder).filter(({ where }) => where.startsWith(role));

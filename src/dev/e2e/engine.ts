@@ -8,9 +8,9 @@ export type EnginePage = {
   open(url: string): Promise<void>;
   reload(): Promise<void>;
   run<Result>(expression: string): Promise<Result>;
-  /** In the first frame of the page. */
+  /** Runs an expression in the first frame of the page. */
   runInFrame<Result>(expression: string): Promise<Result>;
-  /** In the innermost frame of the page's last one. */
+  /** Runs an expression in the innermost frame of the page's last one. */
   runInLastFrame<Result>(expression: string): Promise<Result>;
   close(): Promise<void>;
 };

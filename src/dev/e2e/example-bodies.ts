@@ -103,7 +103,7 @@ function replaced<Shape extends object>(shape: Shape, values: Readonly<Record<st
   return Object.fromEntries(entries);
 }
 
-/** The same id for the same thing, numbered as they come in the body. */
+/** Replaces each id by an example, numbered as the ids come in the body; the same id gets the same example. */
 function withExampleIds(text: string): string {
   const known = new Map<string, string>();
   const example = (real: string, make: (number: string) => string) => {

@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 
 export type ServedPage = { readonly body: string; readonly headers?: Readonly<Record<string, string>> };
 
-/** A merchant's origin. Pages are set by their path and served as they are at that moment. */
+/** A merchant's origin. Pages are set by their path, and served with their content at the time of the request. */
 export class MerchantPages {
   readonly pages = new Map<string, ServedPage>();
   readonly reports: string[] = [];

@@ -30,7 +30,7 @@ const lineOf = (id: string, batch: number) =>
 
 function* report({ batch, attemptIds }: ReportOrder) {
   yield `${header}\n`;
-  // In blocks, as a network brings them.
+  // The lines come in blocks, as a network brings them.
   for (let from = 0; from < attemptIds.length; from += linesOfBlock)
     yield attemptIds
       .slice(from, from + linesOfBlock)

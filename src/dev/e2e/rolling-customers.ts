@@ -16,8 +16,8 @@ const failingOverCard = "4000000000000002";
 const kept = { keepAlive: true, maxSockets: 1, timeout: 300 };
 // The vault counts the calls of one address, 60 a minute.
 const callsPerAddress = 40;
-// And those of one merchant, 1 200 a minute. Shorter than a connection is kept, so that a stopping process has
-// customers.
+// It also counts the calls of one merchant, 1 200 a minute. The time is shorter than a connection is kept, so that a
+// stopping process has customers.
 const thinkMs = 200;
 const answerWithinMs = 20_000;
 // A payment whose submission was answered early is over in milliseconds.

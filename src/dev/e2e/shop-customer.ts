@@ -70,7 +70,7 @@ export class ShopCustomer {
 
   static async enter(browser: Browser, shopUrl: string, timeoutMs = stepTimeoutMs): Promise<ShopCustomer> {
     const context = await browser.newContext();
-    // Before the test's own timeout, so that the step that hangs is named.
+    // The limit is before the test's own timeout, so that the step that hangs is named.
     context.setDefaultTimeout(timeoutMs);
     const page = await context.newPage();
     const customer = new ShopCustomer(context, page, shopUrl);

@@ -45,7 +45,7 @@ export async function openGround(
 /** A payment: its page's callbacks, the true outcome, and the number of captures. */
 export type TroubleRun = {
   readonly sessionId: string;
-  /** By each load of its page. */
+  /** The callbacks of each load of its page. */
   readonly loads: readonly (readonly ReceivedCallback[])[];
   readonly status: PaymentSessionJson["status"];
   readonly captures: number;

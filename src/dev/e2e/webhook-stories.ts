@@ -41,7 +41,7 @@ async function settle(fixture: CoreFixture): Promise<void> {
 
 const refundOf = ({ id: sessionId, merchantId }: PaymentSession) => ({ sessionId, merchantId, key: "return-1" });
 
-/** The same core, whose refunds never reach their gateway. */
+/** Returns the same core, with refunds that never reach their gateway. */
 function losingRefunds(core: Core): Core {
   return {
     ...core,

@@ -6,7 +6,7 @@ import { Companion, type EnginePage } from "./engine.ts";
 
 const libraries = "/usr/lib/x86_64-linux-gnu";
 
-// In the document or in the widget's shadow tree.
+// The frames in the document and in the widget's shadow tree.
 const framesOfPage = `const roots = [document, ...[...document.querySelectorAll("*")].map((element) => element.shadowRoot)];
   const frames = roots.flatMap((root) => [...(root?.querySelectorAll("iframe") ?? [])]);`;
 const findFrame = `${framesOfPage} return frames[0] ?? null;`;

@@ -70,7 +70,7 @@ export class WidgetFixture {
   /** The options of the page's script beside its callbacks; a test may change it before it opens the page. */
   mountOptions: Record<string, unknown> = {};
   readonly calls: [string, unknown][] = [];
-  /** By path; `/` and `/mount.js` exist unless a test replaces them. */
+  /** The files by path; `/` and `/mount.js` exist unless a test replaces them. */
   readonly merchantFiles = new Map<string, MerchantFile>();
   scriptSources = "";
   changePolicy = (policy: string): string => policy;

@@ -31,7 +31,7 @@ export type PodContainer = {
   readonly role: ChartRole | undefined;
 };
 
-/** In the order of an upgrade. */
+/** The roles in the order of an upgrade. */
 export const roles = ["vault", "worker", "edge", "dashboard"] as const;
 export type ChartRole = (typeof roles)[number];
 

@@ -107,7 +107,7 @@ export class ImageSite {
       const prefix = `SWITCHYARD_${environment.toUpperCase()}_NATS`;
       this.#secrets.set(`${environment}-nats-password`, pass);
       this.#overrides.set(`${prefix}_SERVERS`, servers).set(`${prefix}_USER`, user);
-      // On loopback, so without TLS; and one server keeps one copy of a stream.
+      // The servers are on loopback, so without TLS; and a single server keeps one copy of a stream.
       this.#overrides.set(`${prefix}_TLS_CA_FILE`, undefined);
     }
     this.#overrides.set("SWITCHYARD_STREAM_REPLICAS", "1");

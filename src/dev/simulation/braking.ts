@@ -191,7 +191,7 @@ function idAt(ms: number, seed: number): string {
 const periods = `
   SELECT extract(epoch FROM began_at) * 1000 AS began, ended_at IS NULL AS "isOpen" FROM braking WHERE merchant_id = $1`;
 
-// Of cards that differ, and are those of no other run.
+// Inserts payments of different cards, which no other run has.
 const tested = `
   INSERT INTO tested_payment (session_id, merchant_id, fingerprint, tested_at)
   SELECT md5($2 || ' session ' || n)::uuid, $1, md5($2 || ' card ' || n)::uuid, app.clock() FROM generate_series(1, $3::int) n`;

@@ -15,7 +15,7 @@ import type { SimulatedGateway } from "./simulated-gateway.ts";
 import type { Stage } from "./simulated-process.ts";
 import type { ProviderWorld } from "./simulated-provider.ts";
 
-// In the words of every gateway and bank.
+// Forged returns in the words of every gateway and bank.
 const madeUp = {
   redirectResult: "made up",
   resultCode: "Authorised",

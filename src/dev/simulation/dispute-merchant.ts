@@ -1,4 +1,4 @@
-/** The merchant who answers disputes: at one moment in two pages, again when no answer came. */
+/** The merchant who answers disputes: simultaneously in two pages, and again when no answer came. */
 import { evidenceOf, prepareResponse, type ResponseRequest } from "../../disputes/prepare-response.ts";
 import { recordResponse, runResponse } from "../../disputes/respond.ts";
 import { DomainError } from "../../platform/errors.ts";

@@ -7,7 +7,7 @@ import { findSettlementViolation, findUnsettled, type SettlementMoment } from ".
 import type { Authorization } from "./simulated-gateway.ts";
 import { findWalletViolation, type WalletMoment } from "./wallets.ts";
 
-/** The whole state at one moment: our rows, and the gateways' own records by attempt id. */
+/** The whole state at one time: our rows, and the gateways' own records by attempt id. */
 export type Moment = HoldMoment &
   DisputeMoment &
   SettlementMoment &

@@ -6,7 +6,7 @@ export type PlannedOrder = {
   /** Time after the payment is held. */
   readonly afterMs: number;
   readonly type: "capture" | "cancel";
-  /** Of a capture; absent: the whole amount. */
+  /** The amount of a capture; absent: the whole amount. */
   readonly amountMinor?: number;
 };
 

@@ -63,7 +63,7 @@ Examples:
 Rules: ${rules.map(({ id }) => id).join(", ")}`,
   )
   .action(async (options: Options) => {
-    // Before anything starts: a name may be mistyped.
+    // The names are checked before anything starts: one may be mistyped.
     const selected = options.break === "all" ? rules : options.break?.split(",").map(findRule);
     const server = await startSimulationServer(root);
     try {

@@ -1,6 +1,6 @@
 /**
- * The merchant who refunds, and the person who refunds by hand at the gateway: at one moment, again under the same key,
- * long after the answer was lost.
+ * The merchant who refunds, and the person who refunds by hand at the gateway: simultaneously, again under the same
+ * key, long after the answer was lost.
  */
 import { DomainError } from "../../platform/errors.ts";
 import { encodeId } from "../../platform/ids.ts";

@@ -20,7 +20,7 @@ type Parts = {
   readonly connectionIds: readonly string[];
   readonly seed: number;
   readonly schedule: Pick<Schedule, "testers" | "schedulers">;
-  /** Of every payment. */
+  /** Returns the authorizations of every payment. */
   readonly authorizations: () => readonly Authorization[];
   readonly violate: (violation: string | undefined) => void;
 };

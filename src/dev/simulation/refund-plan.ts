@@ -31,7 +31,7 @@ export const noRefunds: RefundBehaviour = { onRefund: "refuse", takesMs: 0, retu
 export type RefundSchedule = {
   readonly requests: readonly PlannedRefund[];
   readonly byHand: { readonly afterMs: number; readonly amountMinor: number } | undefined;
-  /** By index of the accounts. */
+  /** The behaviours, indexed like the accounts. */
   readonly behaviours: readonly RefundBehaviour[];
   /** Time after the first request during which the gateways' answers to refunds are lost. */
   readonly unheardMs: number;
@@ -69,7 +69,7 @@ function drawRequests(dice: Dice, priceMinor: number): PlannedRefund[] {
   const requests = dice.weighted<readonly PlannedRefund[]>([
     [3, [request("whole", afterMs)]],
     [2, [request("part", afterMs, part())]],
-    // Two that fit only alone, at one moment.
+    // Two simultaneous refunds, of which only one fits.
     [
       4,
       [request("one", afterMs, priceMinor - part() + 1), request("other", afterMs + dice.between(0, 30), priceMinor)],
@@ -77,7 +77,7 @@ function drawRequests(dice: Dice, priceMinor: number): PlannedRefund[] {
     [3, [request("first", afterMs, part()), request("rest", later())]],
     [2, [request("first", afterMs, part()), request("second", later(), part()), request("third", later(), part())]],
   ]);
-  // The same key again, also long after its life.
+  // The same key is used again, also long after its life.
   return dice.chance(0.3) ? [...requests, { ...requests[0]!, afterMs: later() }] : [...requests];
 }
 

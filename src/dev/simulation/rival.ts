@@ -16,7 +16,7 @@ export type RivalPlan = {
   /** Time from the hold to its capture, or to the refusal of it. */
   readonly decidedAfterMs: number;
   readonly end: "captured" | "captureFails" | "refused";
-  /** Of a failed capture, or the acknowledgement of the void. */
+  /** The time until a capture fails, or until a void is acknowledged. */
   readonly endsAfterMs: number;
   /** The refund of a captured payment; with `returnsAfterMs` the bank returns its money. */
   readonly refund:
@@ -68,7 +68,7 @@ export type RivalParts = {
   readonly timeline: Timeline;
   readonly epochMs: number;
   readonly merchantId: string;
-  /** Of a process, for what emits events and alarms. */
+  /** Returns a process's core, to emit events and raise alarms. */
   readonly core: () => Core;
   readonly plan: RivalPlan;
   readonly note: (what: string) => void;

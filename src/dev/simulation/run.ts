@@ -51,7 +51,7 @@ export type RunResult = {
   readonly seed: number;
   readonly violation: string | undefined;
   readonly status: string;
-  /** True if the session has come to its end. */
+  /** True if the session has ended and is at rest. */
   readonly isDone: boolean;
   readonly steps: number;
   readonly refusals: readonly string[];

@@ -78,7 +78,7 @@ export type Schedule = {
   /** Indexes of `accounts`, by priority. */
   readonly plan: readonly number[];
   readonly failoverOn: readonly FailoverSwitch[];
-  /** By index of `accounts`. */
+  /** The behaviours, indexed like `accounts`. */
   readonly behaviours: readonly GatewayBehaviour[];
   readonly submissions: readonly Submission[];
   /** Times at which the merchant reads the session; a read ends a session that has expired. */
@@ -110,7 +110,7 @@ export type Schedule = {
   readonly shop: ShopPlan | undefined;
   /** Set in runs whose merchant may brake against card testing. */
   readonly braking: BrakingPlan | undefined;
-  /** Of card testers beside the run's session; only in plain runs. */
+  /** The plan of card testers beside the run's session; only in plain runs. */
   readonly testers: ReturnType<typeof drawTesters>;
   /** Set in runs whose customer pays by a wallet, with a device's number. */
   readonly wallet: WalletPlan | undefined;
@@ -122,7 +122,7 @@ export type Schedule = {
 export const price = { amountMinor: 4_900, currency: "EUR" };
 
 type AuthenticationSchedule = {
-  /** By index of `accounts`. */
+  /** The challenges, indexed like `accounts`. */
   readonly asks: readonly GatewayAsks[];
   readonly customers: readonly CustomerPlan[];
   readonly provider: ProviderBehaviour | undefined;

@@ -102,7 +102,7 @@ export class Schedulers {
   readonly #parts: Parts;
   /** The renewals by the references of the attempts that may be made for them. */
   readonly #renewals = new Map<string, number>();
-  /** Those of them that a link's customer pays with another card. */
+  /** The renewals that a link's customer pays with another card. */
   readonly #byLink = new Set<string>();
   readonly #agreementId: string;
   readonly #methodId: string;

@@ -11,9 +11,9 @@ export type Beginning = {
   readonly withoutInSchema: readonly SchemaRemoval[];
   readonly core: number | undefined;
 };
-/** From the parent: a seed to play. */
+/** A message from the parent: a seed to play. */
 export type Order = { readonly seed: number; readonly keepHistory: boolean };
-/** To the parent: `ready` once the database is ready, then one result for each order. */
+/** A message to the parent: `ready` once the database is ready, then one result for each order. */
 export type Report =
   | { readonly type: "ready" }
   | { readonly type: "result"; readonly result: RunResult }

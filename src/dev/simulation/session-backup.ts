@@ -1,4 +1,4 @@
-/** Copies the rows of sessions at one moment and puts them back: the effect of a restore of the whole database. */
+/** Copies the rows of sessions at one time and puts them back: the effect of a restore of the whole database. */
 import type { Schedule } from "./schedule.ts";
 import type { SqlServer } from "./sql-server.ts";
 import type { Timeline } from "./timeline.ts";
@@ -21,7 +21,7 @@ const selectTables = `
       OR EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'session_id'))
   ORDER BY c.relname`;
 
-/** The sessions of a run, which began at this moment. */
+/** The sessions of a run that began at `since`. */
 type Backed = { readonly sessionIds: readonly string[]; readonly sinceMs: number };
 
 /** Copies the rows of sessions, and the notifications of their run. */

@@ -17,7 +17,7 @@ const changingRuns = 0.04;
 /** Draws the merchant's change of a session that is submitted at `submittedAtMs`; undefined in most runs. */
 export function drawShop(dice: Dice, submittedAtMs: number): ShopPlan | undefined {
   if (!dice.chance(changingRuns)) return undefined;
-  // Mostly while the submission is on its way.
+  // The time is mostly during the submission.
   const aroundMs = dice.pick([dice.between(-5, 30), dice.between(-300, 1_500), dice.between(0, 60_000)]);
   return { type: dice.pick(["cancel", "replace"]), atMs: Math.max(0, submittedAtMs + aroundMs) };
 }

@@ -26,7 +26,7 @@ export type MadeDispute = {
   takenMinor: number;
   returnedMinor: number;
   changedAtMs: number;
-  /** Those that the gateway took. */
+  /** The answers that the gateway accepted. */
   readonly answers: Answer[];
   readonly isAnswerable: boolean;
 };

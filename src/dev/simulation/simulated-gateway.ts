@@ -51,7 +51,7 @@ export type Payment = {
   readonly attemptReference: string;
   readonly amountMinor: number;
   readonly currency: string;
-  /** Of a device's number. */
+  /** Present for a device's number. */
   readonly cryptogram?: string | undefined;
 };
 
@@ -151,7 +151,7 @@ export class SimulatedGateway {
   readonly #refusedReferences = new Set<string>();
   readonly #authenticated = new Set<string>();
   readonly #asks: GatewayAsks;
-  /** By our reference. */
+  /** The challenges by our reference. */
   readonly #challenges = new Map<string, Challenge>();
   readonly #network: Network;
   #busyLeft: number;

@@ -24,7 +24,7 @@ export type ProviderBehaviour = {
   readonly rule: "AS_NEEDED" | "ALWAYS";
   readonly answer: "Y" | "A" | "N" | "R" | "U" | "I" | "challenge" | "unknownCard";
   readonly checksDevice: boolean;
-  /** That of the merchant's rule; null for the default. */
+  /** The policy of the merchant's rule; null for the default. */
   readonly policy: AuthenticationPolicy | null;
   /** True if the bank grants exemptions. */
   readonly grantsExemptions: boolean;
@@ -43,7 +43,7 @@ export const noProvider: ProviderBehaviour = {
 export class ProviderWorld {
   readonly behaviour: ProviderBehaviour;
   readonly #violate: (violation: string) => void;
-  /** By the authentication's id. */
+  /** The statuses by the authentication's id. */
   readonly #statuses = new Map<string, string>();
 
   constructor(behaviour: ProviderBehaviour, violate: (violation: string) => void) {

@@ -16,7 +16,7 @@ import { SqlServer } from "./sql-server.ts";
 export type SimulationDatabase = {
   readonly server: SqlServer;
   readonly merchantId: string;
-  /** By index of `accounts`. */
+  /** The connections, indexed like `accounts`. */
   readonly connectionIds: readonly string[];
   /** Answers which partitions there are, and the functions of a payment that each has a copy of. */
   readonly partitions: Queryable;

@@ -156,7 +156,7 @@ export class SqlServer {
   }
 
   /**
-   * Of two statements that wait for one row, either may continue first. Therefore only one waits in the server, and the
+   * If two statements wait for one row, either may continue first. Therefore only one waits in the server, and the
    * others are withdrawn until it is their turn.
    */
   async #send(

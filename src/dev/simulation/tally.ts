@@ -41,7 +41,7 @@ export class SimulationTally {
       this.#firstSeeds.set(what, Math.min(result.seed, this.#firstSeeds.get(what) ?? result.seed));
     if (result.violation !== undefined) {
       this.#violations.push(result);
-      // At once: a run takes hours, and the seed can be played beside it.
+      // The violation is printed at once: a run takes hours, and the seed can be played beside it.
       console.error(`\nseed ${result.seed}: ${result.violation}`);
     }
     this.#bar.update(this.#played, this.#shown());

@@ -1,4 +1,7 @@
-/** Card testers: one card, submitted with many wrong security codes over many sessions, at one moment and one after another. */
+/**
+ * Card testers: one card, submitted with many wrong security codes over many sessions, simultaneously and one after
+ * another.
+ */
 import { cardLimits } from "../../core/card-testing/card-counts.ts";
 import type { Core } from "../../core/core.ts";
 import { createSession, type SessionOwner } from "../../core/create-session.ts";

@@ -2,7 +2,7 @@
 import { randomInt } from "node:crypto";
 import { escapeLiteral, type Pool, type PoolClient } from "pg";
 
-// Of PostgreSQL's two-number advisory locks: nothing of the product takes one.
+// A class of PostgreSQL's two-number advisory locks that the product does not use.
 const lockClass = 4242;
 
 /** The changes to hold: those of a table's rows for which the SQL condition on `NEW` is true. */
@@ -71,7 +71,8 @@ export class HeldCommits {
   /** Commits the held transactions, and holds no others. */
   async release(): Promise<void> {
     await this.#holder.query(`SELECT pg_advisory_unlock(${lockClass}, ${this.#lock})`);
-    // To drop the trigger would lock one partition after another, against the order in which others hold them.
+    // The trigger is not dropped: that would lock one partition after another, against the order in which others hold
+    // them.
     await this.#holder.query(`CREATE OR REPLACE FUNCTION app.hold_${this.#lock}() RETURNS trigger LANGUAGE plpgsql
       AS $$ BEGIN RETURN NULL; END $$`);
     this.#holder.release();

@@ -32,7 +32,7 @@ function noteKeeping(): string {
   return file;
 }
 
-/** Closes everything, the newest first. An error is noted, and fails the run: Vitest reports no error of this moment. */
+/** Closes everything, the newest first. An error is noted, and fails the run: Vitest reports no error at this time. */
 export async function closeKept(): Promise<void> {
   if (keeps.file === undefined) return;
   try {

@@ -23,7 +23,7 @@ const configFile = join(import.meta.dirname, "../../../deploy/nats/nats.conf");
 const names = ["nats-1", "nats-2", "nats-3"];
 const stopSignal = "SIGTERM";
 const password = "of-a-cluster-on-loopback";
-// Of the password, by bcrypt at its lowest cost, as `htpasswd -nbB -C 4` makes it.
+// The hash of the password, by bcrypt at its lowest cost, as `htpasswd -nbB -C 4` makes it.
 const passwordHash = "$2a$04$Jw5qgVnE2mLr8TtYcXkZ0uFH0GCd3DrPsngnSKCuf7qrD/OTM779y";
 
 /** A running cluster with an account for each environment, behind certificates of its own authority. */

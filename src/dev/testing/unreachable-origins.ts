@@ -2,7 +2,7 @@
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** By name; each is made from an origin that does answer, in clear text. */
+/** The origins by name; each is made from an origin that does answer, in clear text. */
 export const unreachableOrigins: Readonly<Record<string, (answering: string) => string | Promise<string>>> = {
   "a port where nothing listens": closedOrigin,
   "a name that does not resolve": () => "http://gateway.invalid",

@@ -22,7 +22,7 @@ export type UseFact = { readonly what: string; readonly line: number };
 type SwitchFact = { readonly line: number; readonly isOverUnion: boolean; readonly isClosed: boolean };
 
 export type SourceFacts = {
-  /** From the checkout, with slashes. */
+  /** The path from the checkout, with slashes. */
   readonly path: string;
   /** The comment that the file opens with, without its marks; empty when it opens with code. */
   readonly openingComment: string;

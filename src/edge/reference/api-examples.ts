@@ -185,7 +185,7 @@ const agreementSummary = {
   status: "ACTIVE",
 };
 
-/** The same with its charges, and what the gateways can do. */
+/** The agreement with its charges, and the gateways' abilities. */
 export const agreementResponse = {
   ...agreementSummary,
   gateways: [

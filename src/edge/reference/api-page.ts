@@ -297,7 +297,7 @@ ${left}</div><div class="side">${right}</div></section>`;
     return `<li>${fieldHead(name, typeOf(schema, members), required)}${this.prose(schema.description ?? "")}${rule.join("")}${link}${nested}</li>`;
   }
 
-  /** Names of fields and values in a comment stand in code. */
+  /** Marks the names of fields and values in a comment as code. */
   #named(text: string): string {
     return text.replaceAll(/(?<![`\w/.#-])(?:[a-z]+[A-Z]\w*|[A-Z][A-Z_]{2,}|[a-z]+(?:_[a-z]+)+)(?![`\w])/g, (word) =>
       /^[A-Z]+$/.test(word) && !this.#values.has(word) ? word : `\`${word}\``,

@@ -2,7 +2,7 @@
 
 export type SampleCall = {
   readonly method: string;
-  /** With its query. */
+  /** The path with its query. */
   readonly path: string;
   readonly needsKey: boolean;
   readonly headers: Readonly<Record<string, string>>;

@@ -44,7 +44,7 @@ export function createRefuseAtOnce(
   const cells = Object.values(environments).flatMap((first) => [...(first.cells?.values() ?? [first])]);
   const limits = cells.flatMap(({ requestLimits }) => requestLimits ?? []);
   if (limits.length === 0) return undefined;
-  // Those who were refused, by the hash of their secret: to verify it takes longer than all the rest.
+  // The refused customers, by the hash of their secret: verifying it takes longer than all the rest.
   const customers = new Map<string, NonNullable<ReturnType<typeof findCustomer>>>();
   const texts = new Map<string, (requestId: string) => string>();
   const constantHeaders = {

@@ -50,7 +50,7 @@ export type ChargedSession = { readonly merchantId: MerchantId; readonly isSubmi
 /** Every bucket that this process has counted in recently. */
 export class RequestLimits {
   readonly #parts: RequestLimitsParts;
-  /** By name and merchant; ordered by the last count. */
+  /** The buckets by name and merchant; ordered by the last count. */
   readonly #buckets = new Map<string, RequestCounter>();
   /** The bucket in which a key's hash or a session id was last counted, or will be, and when that was read. */
   readonly #byCredential = new Map<string, Counted>();

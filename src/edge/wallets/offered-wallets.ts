@@ -82,7 +82,7 @@ async function findTaken(core: Core, session: PaymentSession) {
   const rule = await loadRoute(core, session);
   const facts = factsOf(core, session, rule, undefined);
   const taken = knownNetworks.map((network) => {
-    // Of a card no more is known before the sheet.
+    // Before the sheet, only the card's network is known.
     const { route } = followCases(rule, { ...facts, card: { brand: network } });
     const takesToken = (name: WalletName) =>
       planWallet(route, { credential: "NETWORK_TOKEN", name, network }, { canAsk: true }).plan.length > 0;

@@ -23,7 +23,7 @@ const answerBytesMax = 64 * 1024;
 const nameCharactersMax = 64;
 
 type AppleParts = {
-  /** The origin of the sandbox, which stands in for Apple in test alone. */
+  /** The origin of the sandbox, which replaces Apple in test alone. */
   readonly sandboxOrigin: string | undefined;
   /** Connects to Apple, only over public addresses by default. */
   readonly connectorOf?: typeof guardedConnector | undefined;
@@ -38,7 +38,7 @@ type Asked = {
   readonly merchantId: MerchantId;
   readonly merchantName: string;
   readonly validationUrl: string;
-  /** Of the page, which is registered. */
+  /** The origin of the page, which is registered. */
   readonly origin: string;
 };
 

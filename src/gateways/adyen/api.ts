@@ -26,7 +26,7 @@ export const adyenTestOrigin = "https://checkout-test.adyen.com";
 
 /** Origins of the Disputes API and of the reports; the path of the first: `servers` of the OpenAPI file of DisputeService v30 (2026); live by the docs of the same name. */
 const disputesOrigins = { test: "https://ca-test.adyen.com", live: "https://ca-live.adyen.com" } as const;
-/** Of a merchant account's reports: https://docs.adyen.com/reporting/automatically-get-reports (2026). */
+/** The path of a merchant account's reports: https://docs.adyen.com/reporting/automatically-get-reports (2026). */
 export const reportsPath = "/reports/download/MerchantAccount";
 export const disputesPath = "/ca/services/DisputeService/v30";
 

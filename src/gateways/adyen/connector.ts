@@ -190,8 +190,8 @@ export class AdyenConnector implements Connector {
   }
 }
 
-// Counted from the attempt's start, of which its authorization takes at most 10 s. Notifications come within seconds; a
-// session has 45 s in total, and a minute without an answer raises an alarm.
+// The time is counted from the attempt's start, of which its authorization takes at most 10 s. Notifications come
+// within seconds; a session has 45 s in total, and a minute without an answer raises an alarm.
 const reportWaitMs = 30_000;
 
 function mayBeReportedYet({ ageMs }: Hold): boolean {

@@ -2,7 +2,7 @@
 import { withoutPlaceholders } from "../../card-vault/card-vault.ts";
 import type { AuthorizeRequest } from "../connector.ts";
 
-/** Returns the card's field with the address. The name in the card form stands beside it. */
+/** Returns the card's field with the address. The name in the card form is a separate field. */
 export function billingFields({ billingAddress }: Pick<AuthorizeRequest, "billingAddress">): object {
   if (billingAddress === undefined) return {};
   const { line1, line2, city, postalCode, region, country } = billingAddress;

@@ -19,9 +19,10 @@ import { fromMoney } from "./currencies.ts";
 import type { Json } from "./refusals.ts";
 
 const disputesPath = "/v1/customer/disputes";
-/** Of a dispute about several payments, the reference has the capture's behind a colon. */
+/** The reference of a dispute about several payments has the capture's behind a colon. */
 export const disputePath = (reference: string) => `${disputesPath}/${encodeURIComponent(reference.split(":")[0]!)}`;
-// At most 50: `page_size` of the OpenAPI file of PayPal's disputes (2024). Each is read by itself, within the lease of a page.
+// The number of disputes of a page, at most 50: `page_size` of the OpenAPI file of PayPal's disputes (2024). Each is
+// read by itself, within the lease of a page.
 const pageSize = "10";
 // A summary that changed this much earlier than the dispute was read says nothing new: clocks differ.
 const clocksDifferMs = 60 * 60_000;

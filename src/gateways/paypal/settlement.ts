@@ -14,7 +14,8 @@ const day = 24 * 60 * 60_000;
 const windowMs = 31 * day;
 // "It takes a maximum of three hours for executed transactions to appear": the same. A transaction also changes within days.
 const lagMs = 3 * day;
-// At most 500: the same. A hundred stay well below what a connector reads of one answer.
+// The number of records of a page, at most 500 by the same file. A hundred stay well below what a connector reads of
+// one answer.
 const pageSize = 100;
 
 export function paypalStatements(api: PayPalApi): ListedStatements {
@@ -76,7 +77,7 @@ function pageIn(
   return { type: "page", records: infos.map(lineIn).filter((one) => one !== undefined), pages };
 }
 
-// Of one that is pending or denied nothing has moved for good.
+// A pending or denied transaction has moved nothing for good.
 const moved: readonly unknown[] = ["S", "V"];
 
 function lineIn(info: Json): StatementLine | undefined {

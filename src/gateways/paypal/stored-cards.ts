@@ -59,8 +59,8 @@ export function storedIn({ networkTransactionId: transactionId }: { readonly net
 }
 
 /**
- * Visa's codes for PayPal's advice codes, which are Mastercard's but for Visa cards: 02 stops one payment, 03 revokes the
- * authorization for future payments, 21 cancels all recurring payments
+ * Visa's codes for PayPal's advice codes, which are Mastercard's codes except for Visa cards: 02 stops one payment, 03
+ * revokes the authorization for future payments, 21 cancels all recurring payments
  * (https://developer.paypal.com/api/deprecated/payments/v1/definitions/processor_response, 2026).
  */
 const visaCodes: Readonly<Record<string, string>> = { "02": "R0", "03": "R1", "21": "R3" };

@@ -30,18 +30,18 @@ export type CardBehaviour =
       /** The bank's own code, and Mastercard's advice. */
       readonly networkCode?: string;
       readonly adviceCode?: string;
-      /** Of a renewal: approved from the day after the card was stored, or once it was stored again. */
+      /** For a renewal: approves from the day after the card was stored, or once it was stored again. */
       readonly until?: "next_day" | "stored_again";
     }
   | AuthenticatedBehaviour
   | { readonly act: "fail"; readonly status: number }
   /** Holds the money, and answers with an error. */
   | { readonly act: "approve_then_fail"; readonly status: number }
-  /** Never answers, and holds nothing. */
+  /** Sends no answer, and holds nothing. */
   | { readonly act: "stay_silent" }
   /** Holds the money, and the answer is lost. */
   | { readonly act: "approve_lose_answer" }
-  /** Never answers, and holds the money after every caller has stopped waiting. */
+  /** Sends no answer, and holds the money after every caller has stopped waiting. */
   | { readonly act: "approve_late" };
 
 /**
@@ -71,8 +71,8 @@ export type DirectoryBehaviour = {
   /** The bank's device check: it reports at once, or never. Absent: it has none. */
   readonly method?: "done" | "silent";
   /**
-   * The bank's answer: a status of EMV 3DS, or a challenge: by a code, in the bank's app, or on a page that stays blank.
-   * `down`: the directory does not answer.
+   * The bank's answer: a status of EMV 3DS, or a challenge (by a code, in the bank's app, or on a page that stays
+   * blank). `down`: the directory does not answer.
    */
   readonly answer: "Y" | "A" | "N" | "R" | "U" | "I" | "challenge" | "app" | "blank" | "down";
   /** True if the customer's return is lost. */
@@ -109,20 +109,20 @@ export type CaptureBehaviour =
 /** The fate of refunds of a captured payment. */
 export type RefundBehaviour =
   | "at_once"
-  /** Taken on, and made only some seconds later. */
+  /** Accepts the refund, and makes it some seconds later. */
   | "slow"
   /** Refused definitively. */
   | "refuse"
   /** The first request is carried out, and its answer is lost. */
   | "lose_answer"
-  /** Made, and reported a day later as failed. */
+  /** Makes the refund, and reports a day later that it failed. */
   | "fail_later"
   /** Some seconds after the capture, half of it is refunded by hand at the gateway. */
   | "by_hand";
 
 /** How a captured payment is paid out; as it was captured if absent. */
 export type SettlementBehaviour =
-  /** With one minor unit less than was captured. */
+  /** `other_amount` pays out one minor unit less than was captured. */
   "other_amount" | "never";
 
 /** The bank's action after a captured payment; absent, none. */

@@ -6,7 +6,7 @@ type Waits = Pick<CardOutcome, "settledAfterS" | "closedAfterS">;
 
 const captured: AttemptOutcome = { status: "CAPTURED" };
 
-/** Held, permanently refused to a capture, and voided. */
+/** The amount was held, its capture refused permanently, and the hold voided. */
 export const captureRefused = { status: "VOIDED", captureRefused: "capture_not_allowed" } as const;
 
 /** Captured by the first gateway, with no other called; `waits` says what takes time. */

@@ -86,7 +86,7 @@ export class StripeConnector implements Connector {
   readonly keepsSetUps = true;
   readonly credentialFields: readonly CredentialField[];
   readonly authentication: GatewayAuthenticator = {
-    // By manual confirmation: see creation.ts.
+    // True because of manual confirmation: see creation.ts.
     holdsOnlyWhenAsked: true,
     actionLifeMs: 0,
     framing: "frame",

@@ -85,7 +85,10 @@ function recordIn(reply: GatewayReply, gatewayReference: string) {
   return dispute?.gatewayReference === gatewayReference ? dispute : undefined;
 }
 
-/** An error of the request: "invalid request errors arise when your request has invalid parameters": https://docs.stripe.com/api/errors (2026). */
+/**
+ * Judges an error of the request ("invalid request errors arise when your request has invalid parameters",
+ * https://docs.stripe.com/api/errors, 2026).
+ */
 function refusalOf(reply: GatewayReply): ResponseAnswer | undefined {
   if (reply.type !== "answer" || reply.status !== 400 || isKeySpent(reply)) return undefined;
   const error = errorOf(readJsonObject(reply));

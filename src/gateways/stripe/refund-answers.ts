@@ -73,7 +73,7 @@ export function readRefundRecord(
 ): RefundRecord {
   if (reply.type !== "answer") return { type: "cannotTell", reason: reply.reason };
   const json = readJsonObject(reply);
-  // That Stripe does not find what it gave an id to contradicts itself, so it proves nothing.
+  // If Stripe does not find an id that it gave, it contradicts itself, which proves nothing.
   if (reply.status !== 200 || !isAbout(json, captured, refund)) {
     return { type: "cannotTell", reason: untrusted(reply.status).reason };
   }

@@ -14,7 +14,7 @@ export type Kept = {
   readonly messageVersion: string;
   /** The wish about a challenge, once the request is on its way. */
   readonly challengeIndicator?: string;
-  /** Of the first answer, where Cartes Bancaires asks for a challenge. */
+  /** A part of the first answer if Cartes Bancaires asks for a challenge. */
   readonly cartesBancaires?: CartesBancaires;
   /** Set once the bank asks for a challenge. */
   readonly isChallenged?: true;
@@ -37,7 +37,7 @@ export function readPreauth(reply: GatewayReply): Enrolled | Unavailable {
   };
 }
 
-// In the order of preference.
+// The versions in the order of preference.
 const versions = ["2.2.0", "2.1.0"];
 
 function isWithin(version: string, from: unknown, to: unknown): boolean {

@@ -61,7 +61,7 @@ const selectCalendar: Statement = {
     GROUP BY end_at`,
 };
 
-// By quarters of an hour, because zones also change by half hours; an hour that occurs twice is two points.
+// The steps are quarters of an hour, because zones also change by half hours; an hour that occurs twice is two points.
 const selectHours: Statement = {
   name: "select_hour_points",
   text: `

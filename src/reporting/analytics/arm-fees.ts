@@ -5,15 +5,15 @@ import { firstDelayMs } from "../../settlement/why-unsettled.ts";
 import type { SplitComparison } from "./compare-arms.ts";
 import { type AskedCounts, loadArms } from "./load-counts.ts";
 
-// With fewer payments in statements, those that are missing could decide which variant is cheaper.
+// With fewer payments in statements, the missing ones could decide which variant is cheaper.
 const coverageMin = 0.95;
 
 type ArmFee = {
-  /** That of the payouts. */
+  /** The currency of the payouts. */
   readonly currency: string;
   readonly payments: number;
   readonly grossMinor: number;
-  /** Kept of these payments and of their refunds. */
+  /** The fees of these payments and of their refunds. */
   readonly feeMinor: number;
 };
 

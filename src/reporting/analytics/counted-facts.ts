@@ -49,7 +49,7 @@ export const isPayment = "s.amount_minor > 0";
 export const isChallenged = `(s.authentications > 0 AND EXISTS (
   SELECT FROM authentication t WHERE t.session_id = s.id AND ${isChallenge}))`;
 
-// Of a session without an authentication no row is read. The time that the customer took to act is not the gateways'.
+// Reads no row for a session without an authentication. The time that the customer took to act is not the gateways'.
 const authenticationsOf = `
   SELECT count(*) FILTER (WHERE ${isChallenge}) AS challenges, coalesce(bool_or(${hasPassed}), false) AS passed,
     coalesce(bool_or(t.liability = 'ISSUER' AND (a.id = t.attempt_id OR a.authentication_id = t.id)), false) AS issuer_liable,
@@ -138,7 +138,8 @@ export const countedRenewals: CountedTable = {
     GROUP BY 1, 2, 3, 4`,
 };
 
-// Of a payment without a cryptogram no row is read. A network has seen a cryptogram for certain in no attempt that FAILED.
+// Reads no row for a payment without a cryptogram. A network has seen a cryptogram for certain in no attempt that
+// FAILED.
 const resendsOf = `
   SELECT count(*) FILTER (WHERE a.failure_kind IS NULL) AS approved,
     count(*) FILTER (WHERE a.failure_kind IN ('HARD_DECLINE', 'SOFT_DECLINE', 'FRAUD')) AS refused

@@ -109,9 +109,9 @@ export type AuthenticationCounts = {
   readonly cancelled: number;
   readonly abandoned: number;
   readonly unavailable: number;
-  /** Those of all without a challenge. */
+  /** The authentications, of all, without a challenge. */
   readonly frictionless: number;
-  /** Those of all with a challenge that no page has shown. */
+  /** The authentications, of all, with a challenge that no page has shown. */
   readonly neverShown: number;
   readonly issuerLiable: number;
   /** Time from the bank's page to the answer, in units of `timeAtBankUnit` milliseconds. */

@@ -22,7 +22,7 @@ export type SettledRow = {
   readonly currency?: string;
   /** The code of a DECLINED payment, if it is not `card_declined`. */
   readonly declineCode?: "capture_cancelled" | "capture_expired";
-  /** Known facts of the card. */
+  /** The known facts of the card. */
   readonly card?: { readonly brand?: string; readonly country?: string };
   /** Time from submission to outcome. */
   readonly seconds?: number;

@@ -34,7 +34,7 @@ const openMax = 10_000;
 /** The authentications that no payment of the emulator's follows. */
 export class StandaloneAuthentications {
   readonly #parts: StandaloneParts;
-  /** By the ids of their challenges. */
+  /** The authentications by the ids of their challenges. */
   readonly #open: Book<Standalone>;
 
   constructor(parts: StandaloneParts) {

@@ -172,7 +172,7 @@ function authorizationView(order: Order, held: Held, seenAs: Authorization = hel
     id: held.id,
     status: statusOfAuthorization(held),
     amount: money(seenAs),
-    // That of another payment if the card made it so.
+    // The invoice id is another payment's if the card made it so.
     invoice_id: seenAs === record ? order.invoiceId : seenAs.reference,
     ...(order.customId !== undefined && { custom_id: order.customId }),
     ...networkReferenceOf(record),

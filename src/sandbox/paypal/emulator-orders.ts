@@ -45,7 +45,7 @@ export class EmulatorOrders {
   readonly #orders: Book<Order>;
   readonly #orderOfAuthorization: Book<Order>;
   readonly #orderOfCapture: Book<Order>;
-  /** By the ids of the ledger's authorizations. */
+  /** The orders by the ids of the ledger's authorizations. */
   readonly #orderOfRecord: Book<Order>;
   readonly #locked = new WeakSet<Order>();
 

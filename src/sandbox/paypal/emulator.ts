@@ -26,7 +26,7 @@ const oneOrder = `${orders}/(?<id>[^/]+)`;
 const oneDispute = "/v1/customer/disputes/(?<id>[^/]+)";
 const oneAuthorization = "/v2/payments/authorizations/(?<id>[^/]+)";
 
-// Like PayPal's: a few minutes short of nine hours.
+// As short as PayPal's: a few minutes less than nine hours.
 const tokenLifeS = 32_000;
 // More than any test or demo requests; beyond it the oldest are refused.
 const tokensMax = 10_000;

@@ -36,7 +36,7 @@ export class EmulatorIntents {
   readonly #parts: IntentParts;
   readonly #intents: Book<Intent>;
   readonly #methods: Book<PaymentMethod>;
-  /** By the ids of their challenges. */
+  /** The intents by the ids of their challenges. */
   readonly #asked: Book<Intent>;
   readonly #byAuthorization: Book<Intent>;
   /** The intents that another request is working on. */

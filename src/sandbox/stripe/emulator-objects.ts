@@ -37,7 +37,7 @@ export type Intent = {
   /** True if every attempt at a payment needs a confirmation: `confirmation_method=manual`. */
   readonly isManual: boolean;
   readonly customer?: string | undefined;
-  /** Of a setup intent: who may charge the card later. */
+  /** A setup intent's usage, which tells who may charge the card later. */
   readonly usage?: string;
   metadata: Readonly<Record<string, string>>;
   /** Set while the bank asks the customer, and from then on, with the page that it shows. */

@@ -27,7 +27,7 @@ const objectsMax = 100_000;
 export class EmulatorSetUps {
   readonly #parts: IntentParts;
   readonly #intents: Book<Intent>;
-  /** By the ids of their challenges. */
+  /** The intents by the ids of their challenges. */
   readonly #asked: Book<Intent>;
   readonly #methods: Book<PaymentMethod>;
   readonly #customers: EmulatorCustomers;

@@ -6,7 +6,7 @@ import { type GoogleAuthority, type GooglePayment, type GoogleTokenChange, newPa
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
-// The same in every token of the forgery `replay`.
+// This id is in every token of the forgery `replay`.
 const usedId = randomBytes(32);
 
 type AppleForgery = { readonly payment?: Partial<ApplePayment>; readonly change?: () => TokenChange };
@@ -24,7 +24,7 @@ const appleForgeries: Readonly<Record<string, AppleForgery>> = {
   currency: { payment: { currencyCode: "840" } },
   payment_data: { change: () => ({ content: { paymentDataType: "EMV" } }) },
   replay: { change: () => ({ transactionId: usedId }) },
-  // Made in other ways: see `makeAppleToken`.
+  // These forgeries are made differently: see `makeAppleToken`.
   root: {},
   tag: {},
 };

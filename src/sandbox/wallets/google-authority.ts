@@ -24,7 +24,7 @@ export type GooglePayment = {
   readonly publicKey: KeyObject;
   readonly recipient: string;
   readonly number: string;
-  /** With it the number is a device's. */
+  /** Present if the number is a device's. */
   readonly cryptogram?: string | undefined;
   readonly eci?: string | undefined;
 };
@@ -32,7 +32,7 @@ export type GooglePayment = {
 /** The ways in which a token differs from Google's. */
 export type GoogleTokenChange = {
   readonly intermediateEndsAt?: Date;
-  /** For which the intermediate key is signed. */
+  /** The protocol for which the intermediate key is signed. */
   readonly intermediateProtocol?: string;
   /** Signs the intermediate key, in place of the root. */
   readonly root?: KeyObject;

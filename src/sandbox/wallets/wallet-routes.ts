@@ -26,7 +26,7 @@ const googleTestRecipient = "12345678901234567890";
 /** The authorities of both wallets, and the merchants that they know. */
 export class Wallets {
   readonly #saved: Book<Saved>;
-  /** By Apple's merchant identifier: the public key in base64 of DER. */
+  /** The merchants by Apple's identifier: the public key in base64 of DER. */
   readonly #merchants: Book<{ readonly publicKey: string }>;
   #opened: Promise<{ readonly apple: AppleAuthority; readonly google: GoogleAuthority }> | undefined;
   #stranger: Promise<AppleAuthority> | undefined;
@@ -38,7 +38,7 @@ export class Wallets {
     this.#merchants = books.open("wallet-merchant", merchantsMax);
   }
 
-  /** Made when a wallet is first used: key pairs and certificates take a moment. */
+  /** Makes the authorities when a wallet is first used: key pairs and certificates take a moment. */
   open() {
     this.#opened ??= this.#open();
     return this.#opened;

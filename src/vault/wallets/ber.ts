@@ -1,14 +1,14 @@
 /**
- * Reads ASN.1 in BER (X.690) strictly: one spelling of each length but for the indefinite one, which Apple uses. A lenient
- * parser would take signatures with changed bytes. PURE.
+ * Reads ASN.1 in BER (X.690) strictly: one spelling of each length except for the indefinite one, which Apple uses. A
+ * lenient parser would take signatures with changed bytes. PURE.
  */
 
 export type Element = {
   /** The identifier octet: class, form and number. */
   readonly tag: number;
-  /** Of a primitive element. */
+  /** The content of a primitive element. */
   readonly content: Buffer;
-  /** Of a constructed element. */
+  /** The children of a constructed element. */
   readonly children: readonly Element[];
   /** The element as it came. */
   readonly raw: Buffer;

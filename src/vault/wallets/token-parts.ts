@@ -9,12 +9,12 @@ export type OpenedToken = {
   readonly number: string;
   readonly expMonth: number;
   readonly expYear: number;
-  /** Of a NETWORK_TOKEN: base64, which a network accepts once. */
+  /** The cryptogram of a NETWORK_TOKEN: base64, which a network accepts once. */
   readonly cryptogram?: string | undefined;
   readonly eci?: string | undefined;
   /** The wallet's own id of the message, which is accepted once. */
   readonly messageId: string;
-  /** From then on the message is refused for its age. */
+  /** The time from which the message is refused for its age. */
   readonly messageEndsAt: Date;
 };
 

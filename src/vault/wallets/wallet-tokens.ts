@@ -62,7 +62,7 @@ export async function takeWalletToken(
   }
 }
 
-// Of a token that was read, beside the checks that it failed.
+// The refusals of a token that was read, which are logged beside the checks that it failed.
 const loggedCodes: ReadonlySet<string> = new Set(walletRefusals);
 const loggedAt = new WeakMap<Logger, Map<string, number>>();
 

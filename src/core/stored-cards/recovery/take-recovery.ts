@@ -9,7 +9,7 @@ const takeStatement: Statement = { name: "take_recovery", text: "SELECT FROM app
 
 /**
  * Gives renewals to the sessions of links that a restore has put in doubt: these sessions may have paid the renewals
- * before, and the gateways are asked for their names. Run by the database's owner.
+ * before, and the gateways are searched for their names. Run by the database's owner.
  */
 export const takeDoubtfulRecoveries: Statement = {
   name: "take_doubtful_recoveries",

@@ -41,7 +41,7 @@ type Effect = {
   readonly stopped?: true;
   readonly waitMs?: number;
   readonly status?: "CANCELLED" | "NEEDS_CARD";
-  /** Of each agreement of the card. */
+  /** True if the status is for each agreement of the card. */
   readonly ofAll?: true;
   readonly byLink?: true;
 };

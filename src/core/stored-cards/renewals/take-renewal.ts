@@ -40,8 +40,8 @@ export type PlannedCharge = KeyedCharge & {
 };
 
 /**
- * A taken renewal: its first attempt, if one was opened, and whether gateways are asked first. Otherwise the reason why
- * nothing was taken.
+ * A taken renewal: its first attempt, if one was opened, and whether gateways are searched first. Otherwise the reason
+ * why nothing was taken.
  */
 export type Taken =
   | { readonly type: "taken"; readonly attemptId: AttemptId | undefined; readonly isInDoubt: boolean }

@@ -27,7 +27,7 @@ import { ScopeLink, useScope } from "../scope.ts";
 
 type Choices = Readonly<Record<string, string>>;
 
-// Of a name that no choice was made for.
+// The value of a name without a choice.
 const undecided = "?";
 
 export function CopyToLivePage() {

@@ -13,7 +13,7 @@ type Step = {
   readonly action: string;
 };
 
-// In the order in which a merchant takes them.
+// The steps in the order in which a merchant takes them.
 const steps: readonly Step[] = [
   {
     step: SetUpStep.GATEWAY,

@@ -7,7 +7,7 @@ import {
 } from "../../../../gen/payments/v1/payment_session_pb.ts";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 
-// By decline code. `{gateway}` declined last.
+// Reasons by decline code. `{gateway}` declined last.
 const declines: Readonly<Record<string, string>> = {
   card_declined: "The bank declined the card at {gateway} and gave no other reason.",
   insufficient_funds: "The card has insufficient funds.",

@@ -53,7 +53,7 @@ export function SettingRow({ explanation, mayChange, note, children, ...setting 
 
 type LineProps = Edit & { label: string; hint: string; unit?: string; isList?: boolean; isText?: boolean };
 
-/** The field of a text, a number or a list of lines; a unit stands beside it. */
+/** The field of a text, a number or a list of lines, with its unit beside it. */
 export function Line({ label, hint, unit, isList, isText, isDisabled, text, problem, onText }: LineProps) {
   return (
     <TextField

@@ -108,7 +108,7 @@ const savings: readonly string[] = [
   "Not stored: the payment was not approved, or the vault could not keep the card",
 ];
 
-/** Returns what became of the storing of a payment's card. */
+/** Returns the state of storing a payment's card. */
 export function savingInWords(status: number): string {
   return savings[status] ?? "";
 }

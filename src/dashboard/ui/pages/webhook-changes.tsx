@@ -45,7 +45,7 @@ function EditForm({ endpoint, onChange }: ChangeProps) {
       const url = String(form.get("url"));
       const wanted = {
         ...of,
-        // The same URL written again would have to be verified again.
+        // An unchanged URL is left out: it would have to be verified again.
         ...(url !== endpoint.url && { url }),
         eventTypes: { types: eventTypesOf(form) },
       };

@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import { rangeOf } from "./axis-range.ts";
 import { type ChartLine, type LineLook, lookOf } from "./line-look.ts";
 
-// In pixels.
+// The heights in pixels.
 const heights = { wide: 216, tall: 172, small: 110 };
 
 export type LineChartProps = {
@@ -102,7 +102,7 @@ function optionsOf(element: HTMLElement, drawn: Drawn): uPlot.Options {
   };
 }
 
-// Of the widest character in the chart's font, and the ticks with their gap, in pixels.
+// The width of the widest character in the chart's font, and that of the ticks with their gap, in pixels.
 const [characterWidth, besideLabel] = [7, 14];
 
 /** Returns the width of the axis at the side: the least, or what its longest label needs. */

@@ -298,7 +298,7 @@ async function comeToRest(run: Run, part: Work): Promise<Pick<Verdict, "records"
 
 /**
  * Lets the time pass for customers who have not answered their bank, by the databases' clocks: their payments are given
- * up, some of them answer all the same, and no hold can follow any more. Returns the times after which the clocks stood.
+ * up, some of them answer all the same, and no hold can follow. Returns the times to which the clocks were set.
  */
 async function passTime({ site, late, observer }: Run, quietFrom: number): Promise<readonly string[]> {
   const { signal } = observer;

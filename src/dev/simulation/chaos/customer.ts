@@ -43,7 +43,7 @@ const pollsMax = 15;
 
 /** Pays one order, or abandons it. Records every answer in `order`. Never throws for an answer. */
 export async function pay(shop: Shop, dice: Dice, order: Order): Promise<void> {
-  // Mostly at one moment with the first tab; or late enough to come after a refund of it.
+  // The second tab is mostly simultaneous with the first; or late enough to come after a refund of it.
   if (order.key.endsWith(secondTab)) await pause(dice.pick([0, 0, dice.between(0, 500), dice.between(0, 30_000)]));
   const session = await create(shop, dice, order);
   if (session === undefined || dice.chance(0.08)) return;
@@ -134,7 +134,7 @@ type Submission = {
   readonly session: Session;
   readonly token: string;
   readonly order: Order;
-  /** Of a page that can show what the bank asks. */
+  /** The browser of a page that can show the bank's challenge. */
   readonly browser: { readonly browser?: typeof describedBrowser };
 };
 

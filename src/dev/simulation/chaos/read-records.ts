@@ -74,7 +74,7 @@ export async function readRecords(
     disputed: cells.flatMap(({ disputed }) => disputed),
     audit: cells.flatMap(({ audit }) => audit),
     workItems: cells.flatMap(({ workItems }) => workItems),
-    // After the rows, as each is recorded before a gateway is called.
+    // This is read after the rows, because each is recorded before a gateway is called.
     authorizations: (await acquirers.authorizations()).map(inBooks),
     keptErrors: await acquirers.keptErrors(),
   };

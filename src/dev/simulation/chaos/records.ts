@@ -5,7 +5,7 @@ import type { Authorization } from "../../../sandbox/ledger.ts";
 export type SessionRecord = {
   readonly sessionId: string;
   readonly orderRef: string;
-  /** That of its creation: of the order, or of the second tab that pays it. */
+  /** The key of its creation: that of the order, or of the second tab that pays it. */
   readonly key: string;
   /** True if its shop allows it to repeat the order. */
   readonly allowsRepeat: boolean;

@@ -19,7 +19,9 @@ type Paid = { readonly sessionId: string; readonly amountMinor: number };
 const refundingShops = 0.6;
 const callsMax = 20;
 
-/** Refunds the order whole, in part, or with two refunds at one moment that fit only alone; some orders not at all. */
+/**
+ * Refunds the order whole, in part, or with two simultaneous refunds of which only one fits; some orders not at all.
+ */
 export async function refundSome(shop: RefundingShop, dice: Dice, order: Order, paid: Paid): Promise<void> {
   if (!dice.chance(refundingShops)) return;
   const most = Math.floor(paid.amountMinor / 2) + 1;
@@ -47,7 +49,7 @@ async function refund(shop: RefundingShop, dice: Dice, { order, sessionId, key, 
       body: amountMinor === undefined ? {} : { amountMinor },
     });
     if (answer?.status === 201) order.refunded.push(String(answer.json.refundId));
-    // More than is left, or a capture that failed.
+    // 422 and 409: the amount is more than is left, or the capture failed.
     if (answer?.status === 201 || answer?.status === 422 || answer?.status === 409) break;
     await pause(dice.between(100, 2_000));
   }

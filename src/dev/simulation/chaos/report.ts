@@ -6,7 +6,7 @@ import type { AttemptRecord, SessionRecord } from "./records.ts";
 
 type Row = readonly [label: string, value: string];
 
-// Of each kind: enough to see a common cause.
+// The most that are shown of each kind: enough to see a common cause.
 const shownMax = 10;
 
 export function writeReport(verdict: Verdict): string {

@@ -115,7 +115,7 @@ export class RoleKeeper {
       } catch (error) {
         if (!(error instanceof CannotStart) || (!this.#hasRun && this.#starts >= firstStartsMax)) throw error;
         this.#kept.tally.add("start failed");
-        // At a supervisor's interval: its database may be down.
+        // Waits a supervisor's interval: the role's database may be down.
         await pause(this.#startAgainMs);
       }
     }

@@ -45,7 +45,7 @@ const rates: FaultPlan["rates"] = {
 // Delayed requests wait for the run, which releases them long before this.
 const lateMsMax = 10 * minute;
 
-/** By weight: mostly approved, so that there is money to lose. */
+/** The cards by weight: mostly approved, so that there is money to lose. */
 const cards = [
   [12, "4242424242424242"],
   [2, "5555555555554444"],
@@ -58,18 +58,18 @@ const cards = [
 
 /** Cards whose customer is challenged, by weight. */
 const askedCards = [
-  // Asked at STRIPE and PAYPAL; at ADYEN, which then holds by itself; at all three.
+  // STRIPE and PAYPAL challenge the first, ADYEN the second and then holds by itself, all three the third.
   [6, "4000000000007106"],
   [4, "4000000000007114"],
   [4, "4000000000007130"],
-  // Asked at STRIPE and PAYPAL after a decline that wants it; the first answer to completing is lost.
+  // STRIPE and PAYPAL challenge after a decline that requires it; the first answer to completing is lost.
   [3, "4000000000007163"],
   [2, "4000000000007148"],
-  // Asked at ADYEN, which holds when it is completed.
+  // ADYEN challenges, and holds when the payment is completed.
   [3, "4212345678901237"],
 ] as const;
 
-/** By weight: cards whose gateways ask to try again. */
+/** Cards whose gateways ask to try again, by weight. */
 const retryCards = [
   [4, retriedCard],
   [1, declinedAgainCard],

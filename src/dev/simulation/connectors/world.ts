@@ -32,8 +32,8 @@ export type RealGateway = (typeof realGateways)[number];
 /** Changes a connector, so that a test sees the damage detected. */
 export type Breaking = (connector: Connector) => Connector;
 
-// In place of ten seconds: an emulator on the same machine answers in a few milliseconds, and delayed requests wait
-// until the run releases them.
+// The time of a call, in place of ten seconds: an emulator on the same machine answers in a few milliseconds, and
+// delayed requests wait until the run releases them.
 const callMs = 400;
 // If there are no delays, only a busy machine makes a call slow.
 const calmCallMs = 5_000;

@@ -32,7 +32,7 @@ type Run = {
   readonly kills: readonly number[];
 };
 
-// From an arrival to the commit of its result; machines under load are slow.
+// Bounds the time from an arrival to the commit of its result; machines under load are slow.
 const recordingMs = 3_000;
 
 /** Compares the receivers' records with the emitted events and with the database. */

@@ -26,7 +26,7 @@ export type ScaleMoment = { readonly received: number; readonly wanted: number; 
 
 export type ScaleVerdict = Counted & {
   readonly options: ScaleOptions;
-  /** From the first commit to the last first arrival. */
+  /** The time from the first commit to the last first arrival. */
   readonly tookSeconds: number;
   readonly deliveriesPerSecond: number;
   readonly kills: number;

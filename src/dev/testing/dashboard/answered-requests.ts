@@ -88,7 +88,7 @@ function walletRequests({ scope, call }: RequestParts): AnsweredRequests {
     },
     DropWalletKey: async () => ({ ...identity, id: (await create()).id }),
     SetDomainFile: () => ({ ...scope, domainFile: "7b22" }),
-    // Of SetCheckoutOrigins and SetDomainFile; it does not serve the file.
+    // Uses the origin and the file of SetCheckoutOrigins and SetDomainFile; the origin does not serve the file.
     CheckDomain: () => ({ ...scope, origin: "https://shop.example.com" }),
   };
 }

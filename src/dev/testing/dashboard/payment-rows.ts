@@ -140,7 +140,7 @@ export async function makeDispute({ rows }: Rows, sessionId: string, made: MadeD
 
 type MadeCard = {
   readonly customerRef?: string;
-  /** Of the card and of each other card of its number. */
+  /** The fingerprint of the card and of each other card of its number. */
   readonly fingerprint?: string;
   readonly stoppedBecause?: string;
   readonly expYear?: number;

@@ -1,6 +1,6 @@
 /**
- * An emulator of an external vault of Hyperswitch's kind, written from its published API and source (the addresses
- * stand at each call): stateful, over HTTP, with its script and card form on the same port. It is not that vault.
+ * An emulator of an external vault of Hyperswitch's kind, written from its published API and source (each call names
+ * the address): stateful, over HTTP, with its script and card form on the same port. It is not that vault.
  */
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";

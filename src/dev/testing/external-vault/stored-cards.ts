@@ -47,7 +47,7 @@ export class StoredCards {
     return session?.clientSecret === clientSecret ? session : undefined;
   }
 
-  /** For the account's own server, which needs no secret of the session. */
+  /** Reads a session for the account's own server, which needs no secret of the session. */
   readSession(id: string): { session: MethodSession; methods: readonly PaymentMethod[] } | undefined {
     const session = this.#sessions.get(id);
     return session && { session, methods: this.#methods.filter((method) => method.session === session) };

@@ -352,7 +352,7 @@ function describeVerify(harness: () => GatewayHarness): void {
   });
 }
 
-/** That an account does not know a payment of ours proves nothing: the money may be at another account. */
+/** Checks that an account without a payment of ours proves nothing: the money may be at another account. */
 function describeForeign(harness: () => GatewayHarness, { foreign }: ConformanceSubject): void {
   const callOf = (key: string) => ({ ...harness().call(key), credentials: foreign });
   const isOpen = ({ type, ...answer }: { readonly type: string; readonly definitive?: boolean }) =>

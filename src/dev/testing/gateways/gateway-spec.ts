@@ -32,7 +32,7 @@ export type SpecAnswer = {
 };
 
 const folder = join(import.meta.dirname, "../../../../../shared/gateways");
-// The files about disputes lie beside the others, under their own names.
+// The files about disputes are beside the others, under their own names.
 const elsewhere: Readonly<Record<string, string>> = {
   "stripe-disputes": "../disputes/stripe-supplement",
   "paypal-disputes": "../disputes/paypal-customer-disputes-v1",

@@ -161,7 +161,7 @@ function compilerOf(name: string, document: SpecDocument): Compile {
 function createAjv(name: string, document: SpecDocument, use: SchemaUse) {
   // PayPal's patterns are not valid under the u flag; the formats that these files name are notes to people.
   const options = { strict: false, allErrors: true, unicodeRegExp: false, validateFormats: false } as const;
-  // The first version that can close an object whose members stand in several places.
+  // The first version that can close an object whose members are defined in several places.
   const kind = document.openapi.startsWith("3.1") ? Ajv2020 : Ajv2019;
   const components = spellOutNull(document.components);
   return new kind({ ...options, coerceTypes: use === "form" }).addSchema(

@@ -24,7 +24,7 @@ export function closeObjects(schema: Json): Json {
   return { ...closeUnless({ ...schema, schemas: {} }, false), schemas: Object.fromEntries(closed) };
 }
 
-/** The references that stand in an `allOf` anywhere. */
+/** Collects the references of every `allOf`. */
 function collectParts(schema: Json, parts: Set<unknown>): void {
   for (const [name, value] of Object.entries(schema)) {
     for (const item of [value].flat()) {

@@ -1,6 +1,6 @@
 /**
- * Properties that gateways document and the pinned OpenAPI files lack, each with its source. They count as if they stood
- * in the files.
+ * Properties that gateways document and the pinned OpenAPI files lack, each with its source. They count as if the files
+ * had them.
  */
 import type { SpecDocument } from "./spec-operation.ts";
 import type { Json } from "./spec-schemas.ts";

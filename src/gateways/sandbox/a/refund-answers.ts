@@ -10,7 +10,7 @@ import { currencies } from "./currencies.ts";
 type Json = Readonly<Record<string, unknown>>;
 type OurRefund = Json & { readonly id: string };
 
-/** Refusals after which repeating a refund is pointless. A key keeps its refusal, so all of its own are. */
+/** Refusals after which repeating a refund is pointless: a key keeps its refusal. */
 const definitive = new Set([
   "not_captured",
   "already_voided",
@@ -44,7 +44,7 @@ export function readRefundRecord(
 ): RefundRecord {
   if (reply.type !== "answer") return { type: "cannotTell", reason: reply.reason };
   const json = readJsonObject(reply);
-  // That SANDBOX_A does not find what it gave an id to contradicts itself, so it proves nothing.
+  // If SANDBOX_A does not find an id that it gave, it contradicts itself, which proves nothing.
   if (reply.status !== 200 || !isAbout(json, captured, refund)) {
     return { type: "cannotTell", reason: untrusted(reply.status).reason };
   }

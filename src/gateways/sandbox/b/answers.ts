@@ -49,7 +49,7 @@ const noSuchPayment = "payment_not_found";
 /** Refusals after which repeating a capture or void is pointless; the cause of any other may go away. */
 const definitive = new Set(["amount", "capture_not_allowed"]);
 
-/** Refusals after which repeating a refund is pointless. A key keeps its refusal, so all of its own are. */
+/** Refusals after which repeating a refund is pointless: a key keeps its refusal. */
 const definitiveOfRefund = new Set([
   "not_captured",
   "already_voided",
