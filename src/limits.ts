@@ -286,8 +286,8 @@ export const renewalTriesMax = 8;
  */
 export const renewalsInFlightMax = submissionsInFlightMax / 2;
 /**
- * Time budget of a renewal for which gateways are first asked what a restore has lost: notifications take minutes, and the
- * vault keeps its token for 15 minutes.
+ * Time budget of a renewal for which gateways are first searched for attempts that a restore has lost: notifications
+ * take minutes, and the vault keeps its token for 15 minutes.
  */
 export const doubtfulRenewalBudgetMs = 10 * minute;
 

@@ -10,7 +10,7 @@ type ActionAccess = {
   readonly clientSecret: string;
 };
 
-/** The calls. The promises never reject: after a failure the session's status says what is open. */
+/** The calls. The promises never reject: after a failure the session's status tells the rest. */
 export type ActionCalls = {
   /** Returns undefined for an action that cannot be shown now. */
   open(authenticationId: string, returnTo?: string): Promise<ActionPages | undefined>;

@@ -2,7 +2,7 @@
 
 /** The style sheet; the bundle holds it minified. */
 export const actionStyle = `
-/* The card form stays in the page: a frame that moves loses what was typed. */
+/* The card form stays in the page: a frame that moves loses its input. */
 :host([data-action]) :is(.card, .pay) { display: none; }
 .action { text-align: center; }
 .action h2 { margin: 0 0 16px; font-size: 1.125em; }

@@ -11,7 +11,7 @@ import type { Form } from "./form.ts";
 import type { CheckedSession } from "./options.ts";
 import type { CardFrame } from "./vault-sdk/sdk.ts";
 
-/** A card frame that also says what the customer has agreed to store. */
+/** A card frame that also returns the customer's consent to storing. */
 export type PaymentFrame = Omit<CardFrame, "tokenize"> & {
   tokenize(
     sdkAuthorization: string,

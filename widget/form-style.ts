@@ -85,7 +85,7 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
   animation: wait 2s infinite;
 }
 @keyframes wait { 50% { opacity: .1; } }
-/* The card form's labels and fields until it is there; what the form has no row for is cut off. */
+/* The card form's labels and fields until it is loaded; rows beyond the form's own are cut off. */
 .card[inert]::before {
   --bone: linear-gradient(var(--muted) 0 0);
   position: absolute;
@@ -168,7 +168,7 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
 @media (prefers-reduced-motion: reduce) {
   .spinner { animation: fade 2s infinite; }
 }
-/* Forced colours take the ground of a sign away, put their own behind its letter, and draw what is transparent. */
+/* Forced colours remove the ground of a sign, put their own behind its letter, and draw its transparent parts. */
 @media (forced-colors: active) {
   .error::before, .notice::before, .good::before { background: CanvasText; forced-color-adjust: none; }
   .spinner { border-inline-end-color: ButtonFace; }

@@ -201,8 +201,8 @@ function addSheet(root: ShadowRoot, style: string): void {
 }
 
 /**
- * Resolves `auto`, and what is no theme, to dark only if the page itself can be dark: dark means light letters, which a page that stays light
- * would not show. A page declares it with `color-scheme`, in CSS or in a meta element.
+ * Resolves `auto`, and a value that is no theme, to dark only if the page itself can be dark: dark means light letters,
+ * which a page that stays light would not show. A page declares it with `color-scheme`, in CSS or in a meta element.
  */
 function themeFor(container: Element, theme: Appearance["theme"]): "auto" | "light" | "dark" {
   if (theme === "light" || theme === "dark") return theme;

@@ -151,7 +151,7 @@ export function createMount(lazyParts: LazyParts): Mount {
       },
       focus: () => payment.focus(),
       unmount() {
-        // A second call must not remove what was mounted there since.
+        // A second call must not remove a form that was mounted there since.
         if (!mounted) return;
         mounted = false;
         payment.close();

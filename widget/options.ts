@@ -272,8 +272,8 @@ function checkLocale(locale: unknown): void {
 const harmless = /^(?!.*(url|var|env|attr|image|element)\()[\w\s#%.,()"'/-]{1,200}$/i;
 
 /**
- * Keeps what can do no harm, whatever a page gives: a mistake in the form's look must not cost a payment. What breaks a
- * rule beyond that, appearance.ts names and takes back.
+ * Keeps the harmless parts of whatever a page gives: a mistake in the form's look must not cost a payment.
+ * appearance.ts names and removes the parts that break a further rule.
  */
 function usableAppearance(appearance: unknown): Appearance {
   const { variables, ...others } = Object(appearance);

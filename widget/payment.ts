@@ -27,7 +27,7 @@ export type PaymentParts = {
   readonly lazyParts: LazyParts;
   /** Resolves with undefined if their part cannot be loaded: the customer pays by card. */
   readonly wallets?: Promise<WalletButtons | undefined> | undefined;
-  /** The card frame of the session before, with what the customer has entered; it came from the same address. */
+  /** The card frame of the previous session, with the customer's input; it came from the same address. */
   readonly frame?: PaymentFrame | undefined;
   /** Pays, as the pay button does. */
   readonly onPay: () => void;
@@ -127,7 +127,7 @@ export class Payment {
       .then((frame) => cardContainer.inert || frame?.focus());
   }
 
-  /** Shows that a fresh session is on its way, or in vain: then what was entered stays, for another press. */
+  /** Shows that a fresh session is on its way, or in vain: then the customer's input stays, for another press. */
   showRenewal(error?: WidgetError): void {
     const { form } = this.#parts;
     form.setBusy(!error);

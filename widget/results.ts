@@ -42,7 +42,7 @@ export function emitResult(result: CheckoutResult, options: MountOptions, emit: 
 /** Writes an error to the console, for the page's developer; not one that the form explains to the customer. */
 function explain({ code, message }: WidgetError): void {
   if (fieldProblems.includes(code) || code === "order_being_paid") return;
-  // The browser names the request that it has blocked; this names what to do.
+  // The browser names the request that it has blocked; this names the remedy.
   const hint = code === "card_form_unavailable" ? cardFormHint : "";
   console.error(`Switchyard: ${code}: ${message} ${hint}`);
 }

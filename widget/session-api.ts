@@ -50,7 +50,7 @@ export function connectSession(access: SessionAccess): SessionApi {
     },
   });
   const client = createClient(CheckoutService, transport);
-  // A header takes no other characters; the service refuses what is no key.
+  // A header takes no other characters; the service refuses a text that is no key.
   const key = String(vault.publishableKey).replace(/[^!-~]/g, "");
   const callOptions = (timeoutMs: number) => ({
     signal: closed,

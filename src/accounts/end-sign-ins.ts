@@ -1,4 +1,7 @@
-/** Ends the sign-ins, invitations, links and waiting calls of a restored backup: what was ended since then must not return with it. */
+/**
+ * Ends the sign-ins, invitations, links and waiting calls of a restored backup: those that ended after the backup must
+ * not return with it.
+ */
 
 import type { Database, Statement } from "../platform/database.ts";
 import { expireEveryApproval } from "./approvals.ts";

@@ -35,7 +35,7 @@ const updateWallets: Statement = {
   text: "UPDATE merchant_settings SET wallets = $2, wallet_set_up = $3 WHERE merchant_id = $1",
 };
 
-/** Returns what a merchant has set up; empty for a merchant that is not in this cell. */
+/** Returns a merchant's wallet settings; empty for a merchant that is not in this cell. */
 export async function loadWallets(
   database: Queryable,
   merchantId: MerchantId,
@@ -44,7 +44,7 @@ export async function loadWallets(
   return { wallets: row?.wallets ?? {}, setUp: row?.setUp ?? {} };
 }
 
-/** Replaces what a merchant has set up, under the lock of its configuration. */
+/** Replaces a merchant's wallet settings, under the lock of its configuration. */
 export async function recordWallets(
   tx: Tx,
   merchantId: MerchantId,

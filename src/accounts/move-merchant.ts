@@ -56,7 +56,7 @@ const noteArrival: Statement = {
          WHERE merchant_id = $1`,
 };
 
-/** Writes a configuration of another cell into this one. What an interrupted move has left here is replaced. */
+/** Writes a configuration of another cell into this one, over the rows of an interrupted move. */
 export async function writeConfiguration(
   tx: Tx,
   { text }: Configuration,

@@ -94,13 +94,13 @@ async function connect(
 ) {
   const { merchantId = "", environment = "ENVIRONMENT_TEST" } = account;
   const { connection } = await connections.addGatewayConnection(account);
-  // The file says what is routed to it.
+  // The file decides which payments are routed to it.
   const routing = environment === "ENVIRONMENT_LIVE" ? { routePayments: false } : {};
   const connectionId = connection?.connectionId ?? "";
   return connections.verifyGatewayConnection({ merchantId, environment, connectionId, ...routing });
 }
 
-/** Throws UsageError unless the second plan is the first one without what was done meanwhile. */
+/** Throws UsageError unless the second plan is the first one without the changes that were made meanwhile. */
 export function requireSameRest(
   planned: readonly ChangeView[],
   now: readonly ChangeView[],

@@ -33,11 +33,10 @@ const takeToCancel: Statement = {
 };
 
 /**
- * Orders the capture of a held payment: of `amountMinor`, or the whole amount. What a person has captured at the gateway before
- * counts as the order. Durable on return, which waits up to 20 s for
- * the gateway's answer. A repeat with the same amount returns the payment as it stands. Throws `not_found`, `not_held`,
- * `capture_already_ordered` for another amount, `session_ended`, `amount_exceeds_held`, and `invalid_field` for an amount
- * that the gateway cannot express.
+ * Orders the capture of a held payment: of `amountMinor`, or the whole amount. An earlier capture by a person at the
+ * gateway counts as the order. Durable on return, which waits up to 20 s for the gateway's answer. A repeat with the
+ * same amount returns the current payment. Throws `not_found`, `not_held`, `capture_already_ordered` for another
+ * amount, `session_ended`, `amount_exceeds_held`, and `invalid_field` for an amount that the gateway cannot express.
  */
 export async function captureHeld(
   core: Core,

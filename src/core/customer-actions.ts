@@ -15,7 +15,7 @@ import type { AuthenticationStatus, PaymentSession } from "./rows/entities.ts";
 
 // A redirect that was shown this often only waits for its outcome.
 const shownMax = 3;
-// Longest part of a return that is kept; what gateways send has some hundred characters.
+// Longest part of a return that is kept; gateways send some hundred characters.
 const returnedCharactersMax = 8_192;
 const ticketBytes = 32;
 

@@ -90,8 +90,8 @@ export async function submitPayment(core: Core, submission: Submission): Promise
 }
 
 /**
- * Work under a claim or a lease: what it returned, or that it is dropped because another process has the session. If
- * this process still has it, `conflict` says what else has changed.
+ * Work under a claim or a lease: its result, or the fact that it is dropped because another process has the session. If
+ * this process still has it, `conflict` names the other change.
  */
 type UnderLease<Result> =
   | { readonly type: "kept"; readonly result: Result }

@@ -135,7 +135,7 @@ type Counts = {
 // Lines of a chart that a person can still tell apart.
 const frequentMax = 6;
 
-/** Returns a function that leaves of a point only what is most frequent in the range. */
+/** Returns a function that keeps only the most frequent rows of a point in the range. */
 function frequentOf(total: ReturnType<typeof pointMessage>) {
   const firstOf = (names: readonly string[]) => new Set(names.slice(0, frequentMax));
   const brands = firstOf(total.cardBrands.map(({ value }) => value));

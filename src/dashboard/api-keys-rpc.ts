@@ -122,7 +122,7 @@ function keyMessage({ keyId, kind, prefix, last4, createdAt, clear, name, rights
 
 const refunding: Right = "refunds.create";
 
-/** Returns what a key is to be made with. Throws `invalid_field` with every problem of the request. */
+/** Returns the restrictions of a new key. Throws `invalid_field` with every problem of the request. */
 function restrictionsOf({ name, rights, expiresAt, refundCap }: CreateRestrictedKeyRequest, now: Date): Restrictions {
   const problems: FieldProblem[] = [];
   const report = (param: string, pointer: string, detail: string) =>

@@ -70,7 +70,7 @@ function missingOf(setUp: SetUp, environment: "test" | "live"): SetUpStep[] {
 
 type Item = MessageInitShape<typeof AlertItemSchema>;
 
-/** Lists the alerts, worst first: money, then what has stopped, then what may recover. */
+/** Lists the alerts, worst first: money, then parts that have stopped, then those that may recover. */
 function itemsOf({ alarms, paidTwice, cardNumbers, open, endpoints, degraded }: Alerts): Item[] {
   return [
     ...paidTwice.map(({ orderRef, lastAt, lastId }) => ({

@@ -85,7 +85,7 @@ function disputeMark({ stage, status, respondBy }: NonNullable<ListedPayment["di
   };
 }
 
-/** Returns what was captured; null unless the payment has succeeded. */
+/** Returns the captured amount; null unless the payment has succeeded. */
 function capturedMinor(details: Pick<PaymentDetails, "session" | "attempts">): number | null {
   if (details.session.status !== "SUCCEEDED") return null;
   return capturedOf(details)?.capturedAmountMinor ?? details.session.amountMinor;

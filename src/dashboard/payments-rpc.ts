@@ -202,8 +202,8 @@ function createHoldMethods(): Pick<ServiceImpl<typeof PaymentService>, "captureP
 type Held = { readonly merchantId: MerchantId; readonly sessionId: SessionId; readonly workMs: number };
 
 /**
- * Gives an order about a held payment and audits it, unless it was given before. The hold is read at its gateway first: what
- * a person has captured there counts as the order.
+ * Gives an order about a held payment and audits it, unless it was given before. The hold is read at its gateway first:
+ * a capture by a person there counts as the order.
  */
 async function giveOrder(
   context: HandlerContext,

@@ -38,8 +38,8 @@ const decide: Statement = {
 };
 
 /**
- * Records that a silent dispute was won or lost. What was taken of one that was won came back. Returns the status before. Throws
- * `not_found`, and `state_conflict` for one that its gateway still reports.
+ * Records that a silent dispute was won or lost. Money that was taken for a won dispute came back. Returns the status
+ * before. Throws `not_found`, and `state_conflict` for one that its gateway still reports.
  */
 export async function decideDispute(
   tx: Tx,

@@ -1,4 +1,4 @@
-/** A dispute's rows: what the gateway has reported, folded, recorded under the session's lock with its events. */
+/** A dispute's rows: the gateway's reports, folded, recorded under the session's lock with its events. */
 
 import type { Core } from "../core/core.ts";
 import { loadSession } from "../core/record/load-session.ts";
@@ -17,7 +17,8 @@ import { type DisputeId, encodeId, type SessionId } from "../platform/ids.ts";
 import { amountInWords } from "../platform/money.ts";
 import { type FoldedDispute, foldDispute } from "./fold-dispute.ts";
 
-// A gateway reports a dispute in a dozen notices. Whoever holds its secret can sign more: of those, only what changes something is kept.
+// A gateway reports a dispute in a dozen notices. The holder of its secret can sign more: of those, only notices that
+// change something are kept.
 const noticesMax = 100;
 
 /** Returns the id of a gateway's dispute, or of a network's warning of fraud, which may bear the reference of the dispute that follows. */
@@ -25,7 +26,7 @@ function disputeIdOf(sessionId: SessionId, gatewayReference: string, isWarning: 
   return deriveId(sessionId, `${isWarning ? "fraud warning" : "dispute"} ${gatewayReference}`);
 }
 
-/** A locked session with its captured attempt, and what the gateway has reported about a dispute of it. */
+/** A locked session with its captured attempt, and the gateway's reports about a dispute of it. */
 export type Reported = {
   readonly loaded: Payment;
   readonly captured: Attempt;
@@ -137,7 +138,10 @@ function statusBeside(
   return isOld ? decision.status : status;
 }
 
-/** Alarms a person about money that was moved twice by the same amount, or once: only a day that is not signed tells. It may raise what is held, and never lowers it. */
+/**
+ * Alarms a person about money that was moved twice by the same amount, or once: only a day that is not signed tells. It
+ * may raise the held amount, and never lowers it.
+ */
 async function reportRepeat(tx: Tx, core: Core, { captured, gatewayReference, notice }: Reported): Promise<void> {
   if (!movesMoney(notice.event)) return;
   const { sessionId, id: attemptId } = captured;
@@ -168,7 +172,7 @@ const insertMovement: Statement = {
   text: "SELECT FROM app.insert_dispute_movement($1, $2, $3, $4, $5)",
 };
 
-/** Records what was taken and returned beyond what is recorded. */
+/** Records the amounts taken and returned beyond those on record. */
 async function recordMovements(
   tx: Tx,
   given: { sessionId: SessionId; id: DisputeId; known: Dispute | undefined; taken: readonly Taken[] },
@@ -191,7 +195,7 @@ const isOpen = (status: DisputeStatus) => status === "NEEDS_RESPONSE" || status 
 /** A core that emits events and raises alarms. */
 export type EmittingCore = AlarmingCore & Pick<Core, "outbox" | "describeSession">;
 
-/** Emits what is new about a dispute since `known`. */
+/** Emits the changes of a dispute since `known`. */
 export async function emitNews(
   tx: Tx,
   core: EmittingCore,

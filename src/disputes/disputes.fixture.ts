@@ -7,7 +7,9 @@ import { capturedOf } from "../core/rows/payment.ts";
 import type { RefundFixture } from "../refunds/refunds.fixture.ts";
 import { recordNotice } from "./dispute-rows.ts";
 
-/** Records what a gateway has reported about a dispute of a captured payment, over the whole of it unless an amount is given. */
+/**
+ * Records a gateway's reports about a dispute of a captured payment, over the whole of it unless an amount is given.
+ */
 export async function dispute(
   core: Core,
   { id }: Pick<PaymentSession, "id">,

@@ -1,6 +1,6 @@
 /**
- * Writes what is recorded of a disputed payment as a file for the bank. It begins with the refunds, has no cryptogram, no token and no more
- * of the card than its last four digits, and leaves out what is not known.
+ * Writes the record of a disputed payment as a file for the bank. It begins with the refunds, has no cryptogram, no
+ * token and no more of the card than its last four digits, and leaves out unknown fields.
  */
 import type { Dispute } from "../core/rows/disputes.ts";
 import type { Attempt, Authentication, Refund } from "../core/rows/entities.ts";

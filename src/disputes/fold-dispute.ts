@@ -1,4 +1,7 @@
-/** Folds everything that a gateway has reported about a dispute into what the dispute is. The order of arrival means nothing. PURE. */
+/**
+ * Folds everything that a gateway has reported about a dispute into its state. The order of arrival means nothing.
+ * PURE.
+ */
 
 import type { DisputeStage, DisputeStatus, ReportedNotice } from "../core/rows/disputes.ts";
 import type { Amount } from "../gateways/amounts.ts";
@@ -75,7 +78,7 @@ function byRank(left: ReportedNotice, right: ReportedNotice): number {
   );
 }
 
-/** Returns what is disputed: what the bank takes. An answer, or a part that came back, may be over less. */
+/** Returns the disputed amount, which the bank takes. An answer, or a part that came back, may be over less. */
 function amountOf(ranked: readonly ReportedNotice[], captured: Amount | undefined): Amount | undefined {
   const events: readonly DisputeEvent[] = ["chargebackOpened", "charged", "chargedAgain"];
   const valued = ranked
@@ -150,8 +153,9 @@ function statusOf(event: DisputeEvent, stage: DisputeStage): DisputeStatus {
 }
 
 /**
- * Adds up what was taken and returned. Each sum only rises with every notice: what comes back was taken before, and what is taken a
- * second time came back, also where that was never reported. Notices of different amounts are about parts.
+ * Adds up the amounts taken and returned. Each sum only rises with every notice: an amount that comes back was taken
+ * before, and one that is taken a second time came back, even if that was never reported. Notices of different amounts
+ * are about parts.
  */
 function takenOf(notices: readonly ReportedNotice[], captured: Amount | undefined): Taken[] {
   const moved = notices.filter(({ event }) => event === "charged" || event === "returned" || event === "chargedAgain");

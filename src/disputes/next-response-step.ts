@@ -16,7 +16,7 @@ export function nextResponseStep(
 ): ResponseStep {
   const { status, sends, stage } = response;
   if (status !== "REQUESTED") return { type: "rest" };
-  // Another stage, or another status, is the gateway's word about what was answered.
+  // Another stage, or another status, is the gateway's decision about the answer.
   if (dispute.status !== "NEEDS_RESPONSE" || dispute.stage !== stage)
     return { type: "end", status: sends > 0 ? "TAKEN" : "REFUSED" };
   // rule:dispute-look-first

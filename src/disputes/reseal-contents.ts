@@ -1,4 +1,4 @@
-/** Reseals what is sealed of disputes, so that the key before the current one can be removed. */
+/** Reseals the sealed contents of disputes, so that the key before the current one can be removed. */
 import type { Database, Statement } from "../platform/database.ts";
 import { type KeyRing, seal, unseal } from "../platform/secrets.ts";
 import { placeOf as placeOfFile } from "./dispute-files.ts";

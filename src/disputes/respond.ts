@@ -59,8 +59,8 @@ const takeDue: Statement = {
 };
 
 /**
- * Records an answer for a worker to send, or for the caller where it has taken it up. Returns undefined for a repeat of what is in
- * effect. Throws as `prepareResponse` does for what has changed since.
+ * Records an answer for a worker to send, or for the caller if it has taken it up. Returns undefined for a repeat of
+ * the response in effect. Throws as `prepareResponse` does for changes since then.
  */
 export async function recordResponse(
   tx: Tx,
@@ -268,7 +268,7 @@ function findResponse(loaded: Payment, { id }: Pick<ResponseName, "id">) {
   return undefined;
 }
 
-/** `seal` knows what is sealed of a response by this name. */
+/** Returns the name by which `seal` knows the sealed parts of a response. */
 export function placeOf(id: DisputeResponseId): string {
   return `dispute_response ${encodeId("rsp", id)}`;
 }

@@ -1,4 +1,4 @@
-/** Checks what is stored of cards: that the vault has them, that each saving goes on, and that deleted ones are erased. */
+/** Checks the stored cards: that the vault has them, that each saving continues, and that deleted ones are erased. */
 import type { Queryable } from "../platform/database.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 

@@ -109,7 +109,7 @@ function fileMessage({ id, ...file }: DisputeFile) {
   return { fileId: encodeId("file", id), ...file };
 }
 
-/** Records an answer, sends it, and waits for the gateway. The process completes what a caller does not wait for. */
+/** Records an answer, sends it, and waits for the gateway. If the caller does not wait, the process completes it. */
 async function answer(disputeId: string, request: ResponseRequest, context: Context) {
   const { core, name, holder } = await toAnswer(disputeId, context);
   const { madeBy, cap } = madeByKey(holder);

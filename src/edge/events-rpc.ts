@@ -21,7 +21,7 @@ import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId, type MerchantId } from "../platform/ids.ts";
 import { type Caller, callerKey, type EdgeEnvironment, hangUpKey, invalidKeyDetail, momentOf } from "./caller.ts";
 
-// Proxies close what is silent for a minute; clients notice a lost connection as soon.
+// Proxies close a connection that is silent for a minute; clients notice a lost one as soon.
 const heartbeatMs = 10_000;
 // Connections end after 30 minutes (limits.ts). A stream ends before, at a different time each, so that not all resume
 // at once.

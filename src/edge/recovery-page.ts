@@ -45,8 +45,9 @@ type Parts = {
 };
 
 /**
- * Answers GET of the page, and POST `open`, which returns what a link is for and the session to pay it with. Before a body is read, an
- * opening counts for the browser's address; then for the link, and for its merchant in the share of customers who have not submitted.
+ * Answers GET of the page, and POST `open`, which returns the charge of a link and the session to pay it with. Before a
+ * body is read, an opening counts for the browser's address; then for the link, and for its merchant in the share of
+ * customers who have not submitted.
  */
 export function createRecoveryRoutes(parts: Parts) {
   const { files, styleSource, render } = parts.recoveryPage;

@@ -29,7 +29,7 @@ type UnderWay = { readonly claimed: ClaimedDelivery; postingSinceMs: number };
 
 /** A delivery that no process has a lease of: only its event's message has led here. */
 export type UnleasedDelivery = ClaimedDelivery & {
-  /** Its endpoint's window, without what is leased there. */
+  /** Its endpoint's window, less the leased deliveries. */
   readonly window: number;
 };
 

@@ -15,8 +15,9 @@ export type PublishContext = {
 };
 
 /**
- * Returns the function by which a process publishes what it has committed. It waits for no answer and needs no permission
- * but to publish; without a connection it does nothing. A worker delivers what is lost on the way (webhook-worker.ts).
+ * Returns the function by which a process publishes its committed events. It waits for no answer and needs only the
+ * permission to publish; without a connection it does nothing. A worker delivers the events that are lost on the way
+ * (webhook-worker.ts).
  */
 export function createPublisher(
   context: PublishContext,

@@ -34,7 +34,7 @@ export class StreamWatch {
     return this.#problem;
   }
 
-  /** Verifies stream and consumer and repairs what it can. Logs repairs, and what is left. Never throws. */
+  /** Verifies stream and consumer and repairs what it can. Logs repairs and remaining problems. Never throws. */
   async checkOnce(): Promise<void> {
     try {
       const repairs = await ensureEventStream(this.#nats.connection(), this.#stream);

@@ -157,7 +157,7 @@ export type Unknown = {
   readonly isNeverSent?: true | undefined;
   /** The gateway itself answered, but its answer leaves open what it did; it does not count as unhealthy. */
   readonly isAnswered?: true | undefined;
-  /** Set where a request that completes a payment was not processed: what the customer did may still hold. */
+  /** Set if a request that completes a payment was not processed: the customer's action may still hold. */
   readonly notProcessed?: NotProcessed | undefined;
 };
 
@@ -281,7 +281,7 @@ export type LookUpAnswer =
  */
 export type ActionAnswer = { readonly type: "waiting" | "answered" | "failed" } | LookUpAnswer;
 
-/** A captured payment, of which money is refunded. `amountMinor` is what was held. */
+/** A captured payment, of which money is refunded. `amountMinor` is the amount that was held. */
 export type CapturedPayment = AttemptAtGateway & {
   readonly gatewayReference: string;
   /** The captured amount, in minor units. */
@@ -339,7 +339,7 @@ export type ListedRefund = Amount & {
 export interface GatewayRefunds {
   /** Time in which the gateway surely remembers a key: half its stated life. */
   readonly keyLifeMs: number;
-  /** True if the gateway refunds only what it has reported as captured. */
+  /** True if the gateway refunds only amounts that it has reported as captured. */
   readonly needsConfirmedCapture: boolean;
   refund(call: ChangingCall, captured: CapturedPayment, refund: RefundAtGateway): Promise<RefundAnswer>;
   /** Reads the record of a refund. Where the gateway cannot be read, `cannotTell`: its notifications report. */
@@ -483,7 +483,7 @@ export interface Connector {
   readonly refunds?: GatewayRefunds | undefined;
   /** Absent where disputes cannot be read: notifications report them. */
   readonly disputes?: GatewayDisputes | undefined;
-  /** Absent where no statement says what was paid out. */
+  /** Absent if the gateway has no statements of its payouts. */
   readonly statements?: GatewayStatements | undefined;
   /** Absent where disputes are answered in the gateway's own pages alone. */
   readonly disputeAnswers?: GatewayDisputeAnswers | undefined;

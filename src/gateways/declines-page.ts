@@ -7,7 +7,7 @@ import { declines as sandboxADeclines } from "./sandbox/a/declines.ts";
 import { declines as sandboxBDeclines } from "./sandbox/b/declines.ts";
 import { declines as stripeDeclines } from "./stripe/declines.ts";
 
-/** A gateway's table, and a description of what is read beside its codes. */
+/** A gateway's table, and a description of the fields that are read beside its codes. */
 type Section = { readonly gateway: string; readonly table: DeclineTable; readonly beside: string };
 
 const sections: readonly Section[] = [

@@ -1,6 +1,5 @@
 /**
- * Stored cards in the contract of connectors: what a payment does with one, and the chain that its renewals continue.
- * PURE.
+ * Stored cards in the contract of connectors: a payment's use of one, and the chain that its renewals continue. PURE.
  */
 import type { Amount } from "./amounts.ts";
 

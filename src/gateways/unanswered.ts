@@ -27,7 +27,7 @@ export function unansweredChange(reply: Unanswered): Unknown {
   return { type: "unknown", kind: timedOut ? "TIMEOUT" : "GATEWAY_ERROR", reason, ...(lostAtVault && { lostAtVault }) };
 }
 
-/** Interprets an answer of the gateway's own that leaves open what it did. Only its `status` is repeated. */
+/** Interprets a gateway's answer that leaves open whether it has acted. Only the answer's `status` is repeated. */
 export function undecided(status: number): Unknown {
   const reason = `the gateway's answer leaves open what it did (HTTP ${status})`;
   return { type: "unknown", kind: "GATEWAY_ERROR", reason, isAnswered: true };

@@ -84,7 +84,7 @@ async function confirmOrSkip(core: Core, one: Unconfirmed, readings: CircuitBrea
   }
 }
 
-/** Returns what the gateway has of a capture; undefined if it cannot be called. */
+/** Returns the gateway's state of a capture; undefined if the gateway cannot be called. */
 async function readState(core: Core, one: Unconfirmed): Promise<CaptureState | undefined> {
   const bound = await core.bind(one.connectionId, one.gateway, one.credentialVersion);
   if (bound?.connector.readCapture === undefined) return undefined;

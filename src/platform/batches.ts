@@ -52,8 +52,9 @@ type Waiting = {
 };
 
 /**
- * Runs calls of one function. Nothing waits for others to come: a call that comes alone runs alone. What others have locked holds up
- * no further call: after `patienceMs` the next ones go, and a statement of several waits no longer than that for each lock.
+ * Runs calls of one function. No call waits for others to come: a call that comes alone runs alone. The locks of others
+ * hold up no further call: after `patienceMs` the next ones go, and a statement of several waits no longer than that
+ * for each lock.
  */
 export class Batches {
   readonly #call: Call;

@@ -44,7 +44,7 @@ export class CallerCounts {
     return { wanted, granted, left: left - granted };
   }
 
-  /** Returns what is in a caller's bucket, as the time in which it refills. */
+  /** Returns the content of a caller's bucket, as the time in which it refills. */
   #roomMs(caller: string, nowMs: number): number {
     const missingMs = Math.max(0, (this.#fullAtMs.get(caller) ?? 0) - nowMs);
     return Math.ceil(this.limit.burst / this.#copies()) * this.#refillMs() - missingMs;
@@ -78,7 +78,7 @@ export class ClientCounts {
     return ofNetwork && { name: "network", limit: this.#networks.limit, verdict: ofNetwork };
   }
 
-  /** Returns the first refusal; otherwise what the address has left. */
+  /** Returns the first refusal; otherwise the address's remaining calls. */
   count({ address, network }: CountedClient, nowMs: number): Counted {
     const ofAddress = this.#addresses.count(address, nowMs);
     const ofNetwork = ofAddress.admitted ? this.#networks.count(network, nowMs) : ofAddress;

@@ -1,6 +1,9 @@
 /** Reads that callers share for a moment, so that a busy process does not repeat them for each of its requests. */
 
-/** Returns what was read under this key a moment ago, or reads it. What several callers get must not be changed. */
+/**
+ * Returns the value that was read under this key a moment ago, or reads it. Several callers may share the value, so it
+ * must not be changed.
+ */
 export type Hold = <Value>(key: string, read: () => Promise<Value>) => Promise<Value>;
 
 type Held = { readonly value: Promise<unknown>; readonly endsAt: number };

@@ -88,7 +88,8 @@ async function openTransport({ host, port, tls, login }: MailServer): Promise<Tr
 
 type SmtpFailure = Error & { readonly code?: string; readonly responseCode?: number; readonly command?: string };
 
-// Their messages come from Node and the library. Others may repeat the server's text, or what was sent to it.
+// The messages of these codes come from Node and the library. Others may repeat the server's text, or the text that was
+// sent to it.
 const networkCodes = ["ESOCKET", "ECONNECTION", "ETIMEDOUT", "EDNS", "ETLS"];
 
 function classifyFailure({ code = "unknown", responseCode, command, message }: SmtpFailure): Handover {

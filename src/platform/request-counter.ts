@@ -11,7 +11,7 @@ import {
   waitingRequestsMax,
 } from "../limits.ts";
 
-/** The decision about a request, and what is left; `counted` is false while the bucket is silent. */
+/** The decision about a request, and the remaining ones; `counted` is false while the bucket is silent. */
 export type Verdict = {
   readonly admitted: boolean;
   readonly counted: boolean;
@@ -98,7 +98,7 @@ export class RequestCounter {
     return { admitted: true, counted: true, remaining: this.#stock.remaining(nowMs), waitMs: 0 };
   }
 
-  /** Returns a refusal until the bucket has refilled, and what waits has had its turn. */
+  /** Returns a refusal until the bucket has refilled, and the waiting calls have had their turn. */
   #refuse(nowMs: number, waiting = this.#queue.size): Verdict {
     const turnsMs = (Math.max(0, waiting - this.#stock.held) * 1_000) / this.#parts.limit.perSecond;
     return { admitted: false, counted: true, remaining: 0, waitMs: this.#stock.dryForMs(nowMs) + turnsMs };
@@ -166,7 +166,7 @@ function answer(waiting: readonly Waiting<Verdict>[], verdict: Verdict): void {
 /** A bucket holds `burst` requests when it is full and fills at `perSecond`. */
 export type RequestLimit = { readonly perSecond: number; readonly burst: number };
 
-/** The shared bucket's grant for `wanted` requests, and what is left in it; between 0 and 1 if it granted less. */
+/** The shared bucket's grant for `wanted` requests, and its remaining content; between 0 and 1 if it granted less. */
 export type Grant = { readonly wanted: number; readonly granted: number; readonly left: number };
 
 /** Returns the most requests that a process holds, besides those that are waiting for it. */
@@ -256,7 +256,8 @@ type Calls = { count: number };
 // than one that is refused at once.
 const clearly = 3 / 4;
 
-// Calls are compared over this time: an honest page makes a few calls in it, and what a network did earlier is forgotten.
+// Calls are compared over this time: an honest page makes a few calls in it, and a network's earlier calls are
+// forgotten.
 const windowMs = 10_000;
 // Sessions of one window, some hundred bytes each; beyond this number a new window begins.
 const sessionsMax = 20_000;

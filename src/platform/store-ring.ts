@@ -1,6 +1,6 @@
 /**
- * The outer layer of stored cards, which vault, rotation and doctor share: it opens without a card's handle, and what is
- * within does not.
+ * The outer layer of stored cards, which vault, rotation and doctor share: it opens without a card's handle, and the
+ * inner layer does not.
  */
 import type { Database, Queryable, Statement } from "./database.ts";
 import { type KeyRing, seal, unseal } from "./secrets.ts";
@@ -9,7 +9,7 @@ import type { EnvironmentName } from "./signed-claims.ts";
 /** A row of `stored_card`. */
 export type StoredRow = { readonly handleHash: Buffer; readonly merchantId: string; readonly sealed: string };
 
-/** Seals what is sealed under a card's handle already. */
+/** Seals a text that is already sealed under a card's handle. */
 export function sealForStore(ring: KeyRing, environment: EnvironmentName, { sealed, ...row }: StoredRow): string {
   return seal(ring, placeOf(environment, row), sealed);
 }

@@ -1,4 +1,4 @@
-/** Records what a person has found out about a refund whose end no gateway reports. A worker applies it. */
+/** Records a person's findings about a refund whose end no gateway reports. A worker applies it. */
 
 import { lockSession } from "../core/record/load-session.ts";
 import { resolveWorkItem } from "../core/record/work-items.ts";

@@ -199,7 +199,7 @@ export async function recordLookUp(tx: Tx, core: Core, answered: Answered<Refund
   }
 }
 
-/** Returns what a person has to know about a refund of which the gateway can say nothing. */
+/** Returns the text for a person about a refund of which the gateway can say nothing. */
 export function untold({ gateway }: Refund): string {
   return `${gateway} cannot be asked whether it has this refund, and repeating the request tells nothing more. Check there, then record its end.`;
 }

@@ -242,7 +242,7 @@ async function recordSent(
       unanswered: isNewKey ? 1 : refund.unanswered + 1,
       firstSentAt: refund.firstSentAt ?? now,
       sentAt: now,
-      // Says nothing about what is sent now.
+      // The earlier absence says nothing about the request that is sent now.
       absentAt: null,
       ...(isNewKey && { keyUntil: new Date(now.getTime() + keyLifeMs), lookUpFirst: false }),
     },

@@ -88,7 +88,10 @@ const selectAlarms: Statement = {
     WHERE nth = 1 ORDER BY id DESC LIMIT $2`,
 };
 
-/** SQL: true unless the refunds of a success add up to what was captured. Most payments have none. A set-up captures nothing. */
+/**
+ * SQL: true unless the refunds of a success add up to the captured amount. Most payments have none. A set-up captures
+ * nothing.
+ */
 export const keepsMoney = (session: string) => `${session}.amount_minor > 0 AND (${session}.refunds = 0
   OR (SELECT sum(a.captured_amount_minor) FROM attempt a WHERE a.session_id = ${session}.id AND a.status = 'CAPTURED')
      > coalesce((SELECT sum(r.amount_minor) FROM refund r WHERE r.session_id = ${session}.id AND r.status <> 'FAILED'), 0))`;

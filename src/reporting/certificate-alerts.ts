@@ -22,8 +22,8 @@ type Ending = { readonly merchantId: MerchantId; readonly name: string; readonly
 type Found = Matter & { readonly detail: string; readonly since: Date };
 
 /**
- * Compares the first certificate of each merchant with the alerts that are open. `replaced` are those that opened for an
- * earlier day before the same end, with what is so now.
+ * Compares the first certificate of each merchant with the alerts that are open. `replaced` are those that opened for
+ * an earlier day before the same end, with the current state.
  */
 export async function compareCertificates(
   database: Queryable,

@@ -80,8 +80,8 @@ export async function totalLedger(
   return database.query<LedgerTotal>(selectTotals, [...values, walk!.countedUntil]);
 }
 
-// The worker that locks the row counts; the others have nothing to do. An hour at a time is far below the longest statement; what
-// was there before the first turn is counted at once.
+// The worker that locks the row counts; the others have nothing to do. An hour at a time is far below the longest
+// statement; the entries before the first turn are counted at once.
 const takeWalk: Statement = {
   name: "take_ledger_walk",
   text: `

@@ -1,4 +1,4 @@
-/** Finds what splits have measured of the plans by which a draft rule would send past payments. PURE. */
+/** Finds the splits' measurements of the plans by which a draft rule would send past payments. PURE. */
 
 import type { RuleContent } from "../core/record/routing-rules.ts";
 import type { Arm, RoutingCases, RoutingRule } from "../core/rows/entities.ts";
@@ -16,8 +16,8 @@ export type FollowedArm = {
 };
 
 /**
- * Returns a function from the arm that a past payment followed, and the plan of the draft for it, to what the other arm
- * has measured of this plan. Chance chose the arms, so the payments of one would have fared like those of the other. A
+ * Returns a function from the arm that a past payment followed, and the plan of the draft for it, to the other arm's
+ * measurement of this plan. Chance chose the arms, so the payments of one would have fared like those of the other. A
  * rule that differs from the draft in more than its plans has measured something else.
  */
 export function measuredBy(

@@ -1,6 +1,6 @@
 /**
- * Opens and ends the alerts about gateways, verifications, holds, orders that were paid more than once, disputes, stored cards and certificates: each turn compares what is
- * so now with the alerts that are open.
+ * Opens and ends the alerts about gateways, verifications, holds, orders that were paid more than once, disputes,
+ * stored cards and certificates: each turn compares the current state with the open alerts.
  */
 import { heldInSql } from "../core/rows/payment.ts";
 import {
@@ -51,7 +51,10 @@ type Seen = { readonly found: readonly Found[]; readonly over: readonly OpenMatt
 
 const selectNow: Statement = { name: "select_clock", text: "SELECT app.clock() AS now" };
 
-/** Opens alerts for what is so now, and ends those that are over. All workers may run it at once. Returns false. */
+/**
+ * Opens alerts for the current problems, and ends those whose problem is over. All workers may run it at once. Returns
+ * false.
+ */
 export async function raiseAlertsOnce(context: RaiseContext): Promise<boolean> {
   const { database, runtime, log } = context;
   const [clock] = await database.query<{ now: Date }>(selectNow, []);
@@ -175,7 +178,7 @@ const nothing = { endpointId: null, connectionId: null, gateway: null } as const
 
 type Judged = { readonly subject: Matter; readonly verdict: Verdict; readonly detail: string };
 
-/** Finds what is bad now. An open alert is over if its subject is good again, or was not called at all. */
+/** Finds the current problems. An open alert is over if its subject is good again, or was not called at all. */
 function seenBy(judged: readonly Judged[], open: readonly OpenMatter[]): Seen {
   const same = (one: Matter, other: Matter) =>
     one.merchantId === other.merchantId && one.connectionId === other.connectionId && one.gateway === other.gateway;

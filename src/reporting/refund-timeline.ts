@@ -1,4 +1,4 @@
-/** A refund in words: its steps in the timeline of its payment, and what is not known about it yet. PURE. */
+/** A refund in words: its steps in the timeline of its payment, and the doubt about it. PURE. */
 import type { Refund } from "../core/rows/entities.ts";
 import { unreachable } from "../platform/errors.ts";
 import { amountInWords } from "../platform/money.ts";
@@ -79,7 +79,7 @@ function endSteps(refund: Refund, amount: string): Moment[] {
   }
 }
 
-/** Returns what is not known about a refund yet, in a sentence; empty if everything is. `alarm` needs a person. */
+/** Returns the doubt about a refund, in a sentence; empty if everything is known. `alarm` needs a person. */
 export function doubtOf(refund: Refund, alarm?: string): string {
   const { status, gateway, sends, decision } = refund;
   switch (status) {

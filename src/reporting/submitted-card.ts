@@ -10,7 +10,10 @@ export function submissionOf({ wallet, walletCredential }: PaymentSession): stri
   return `Paid by ${wallet ? walletNames[wallet] : "a wallet"}`;
 }
 
-/** Returns what is known of the card, such as ` (Visa ending in 4242)`; empty without one. A device's number ends otherwise than its card. */
+/**
+ * Returns the known facts of the card, such as ` (Visa ending in 4242)`; empty without one. A device's number has other
+ * last digits than its card.
+ */
 export function submittedCard({ cardBrand, cardLast4, walletCredential }: PaymentSession): string {
   if (!cardBrand || !cardLast4) return "";
   const ending = walletCredential === "NETWORK_TOKEN" ? ", a device’s number ending in" : " ending in";

@@ -108,7 +108,7 @@ export function sandboxARoutes(parts: SandboxAParts): readonly Route[] {
   ];
 }
 
-/** Shows what a line is about with Stripe's names: an authorization is an intent and its charge in one. */
+/** Shows the subject of a line with Stripe's names: an authorization is an intent and its charge in one. */
 function sourceOf({
   type,
   payment,

@@ -62,5 +62,5 @@ export function refusal(status: number, type: string, code: string): SandboxAnsw
   return { status, body: { error: { type, code } } };
 }
 
-/** Refuses what does not exist. */
+/** Refuses a request for an object that does not exist. */
 export const notFound = refusal(404, "invalid_request_error", "not_found");

@@ -69,7 +69,7 @@ export type DisputeMoved = {
   readonly dispute: string;
 };
 
-/** Returns what a report moves; a second chargeback only takes what was returned. */
+/** Returns the money that a report moves; a second chargeback only takes a returned amount. */
 export function movedBy(
   report: DisputeReport,
   { moved = [] }: Disputed,
@@ -83,7 +83,10 @@ export function movedBy(
 /** Time that the bank takes to decide. */
 export const verdictAfterMs = 5 * second;
 
-/** Stripe's words for tests: https://docs.stripe.com/testing#disputes (2026). All emulators take them, anywhere in what is sent. */
+/**
+ * Stripe's words for tests: https://docs.stripe.com/testing#disputes (2026). All emulators take them, anywhere in the
+ * request.
+ */
 export function verdictIn(evidence: string): DisputeAnswer["verdict"] {
   if (evidence.includes("winning_evidence")) return "won";
   return evidence.includes("losing_evidence") ? "lost" : "none";

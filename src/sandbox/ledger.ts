@@ -172,7 +172,7 @@ export class Ledger {
     this.#refused = books.open("refused", authorizationsMax);
   }
 
-  /** Resumes what a stop has interrupted; called once every listener is there. */
+  /** Resumes the work that a stop has interrupted; called once every listener is there. */
   resume(): void {
     for (const authorization of this.#authorizations.values()) {
       const { status, refund, refunds } = authorization;
@@ -275,7 +275,7 @@ export class Ledger {
     this.save(authorization);
   }
 
-  /** Takes on a refund of at most what is left of the captured amount, or says why not. */
+  /** Accepts a refund of at most the rest of the captured amount, or returns the reason why not. */
   refund(authorization: Authorization, asked: Pick<Refund, "reference" | "value">): Refund | RefundRefusal {
     const { status, capturedValue, refunds } = authorization;
     if (status === "held") return "not_captured";

@@ -74,7 +74,7 @@ export class Statements {
     this.#parts.clock.at(this.#regularAfter(this.#parts.clock.nowMs()), () => this.resume());
   }
 
-  /** Pays out at once what every account has. */
+  /** Pays out the balance of every account at once. */
   payOut(): void {
     const now = this.#parts.clock.nowMs();
     this.#forced.set(String(now), now);
@@ -113,7 +113,7 @@ export class Statements {
     return (Math.floor(timeMs / this.#everyMs) + 1) * this.#everyMs;
   }
 
-  /** Returns when what moved then is paid out. */
+  /** Returns the time at which a movement of this time is paid out. */
   #paidMs(atMs: number): number {
     const forced = this.#forced.values().filter((timeMs) => timeMs >= atMs);
     return Math.min(this.#regularAfter(atMs), ...forced);

@@ -1,6 +1,6 @@
 /**
  * Work that an acquirer owes after its answer, such as the result of a capture that it has received, or a notification.
- * A start resumes what a stop has interrupted.
+ * A start resumes the work that a stop has interrupted.
  */
 import type { Book, Books } from "./books.ts";
 
@@ -29,7 +29,7 @@ export class Tasks {
     };
   }
 
-  /** Resumes what a stop has interrupted; called once every kind of work is defined. */
+  /** Resumes the work that a stop has interrupted; called once every kind of work is defined. */
   resume(): void {
     for (const [key, { name, content }] of this.#tasks.entries()) {
       void this.#acts

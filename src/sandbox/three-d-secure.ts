@@ -1,6 +1,6 @@
 /**
- * SANDBOX_3DS: a 3DS server, a directory and a bank in one, in the protocol of 3dsecure.io (docs.3dsecure.io, 2026) with
- * the fields of EMV 3DS 2.2. The card decides what the bank does.
+ * SANDBOX_3DS: a 3DS server, a directory and a bank in one, in the protocol of 3dsecure.io (docs.3dsecure.io, 2026)
+ * with the fields of EMV 3DS 2.2. The card decides the bank's answer.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import type { DirectoryBehaviour } from "../gateways/sandbox/card-behaviour.ts";

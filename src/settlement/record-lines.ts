@@ -85,7 +85,8 @@ export async function recordLines(
   await insertRows(core, connectionId, rows);
 }
 
-// Class 23 of PostgreSQL's error codes: a rule refuses the row. What is only taken meanwhile, 23505, is matched again with the next reading.
+// Class 23 of PostgreSQL's error codes: a rule refuses the row. A movement that was only taken meanwhile, 23505, is
+// matched again with the next reading.
 const isRefused = (error: unknown) => /^23(?!505)/.test(String((error as { code?: unknown }).code));
 
 /**

@@ -175,7 +175,7 @@ async function readListed(
   return undefined;
 }
 
-/** Counts anew what is usual, and what is overdue by it. */
+/** Counts again the usual delay, and the lines that are overdue by it. */
 async function updateFigures(core: Core, connectionId: ConnectionId): Promise<void> {
   await core.database.query(updateDelay, [connectionId]);
   await core.database.query(updateOverdue, [connectionId]);
@@ -192,8 +192,8 @@ async function payoutIdOf(core: Core, connectionId: ConnectionId, reference: str
   return row?.id;
 }
 
-// Batches are numbered without gaps, so a notification shows which ones never arrived, or were lost by a restore. What was before the
-// first one is of a time when the account was not connected.
+// Batches are numbered without gaps, so a notification shows which ones never arrived, or were lost by a restore.
+// Reports before the first one are from a time when the account was not connected.
 const batchPattern = "^settlement_detail_report_batch_([0-9]{1,9})[.]csv$";
 const missedMax = 100;
 const insertReport: Statement = {

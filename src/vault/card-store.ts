@@ -230,8 +230,8 @@ function forgetCards(tx: Tx, environment: string, sessionIds: readonly string[])
 }
 
 /**
- * Hands a session's card out for the last time and forgets the session, in the transaction that stores it. `store` gets what
- * is left of the card without its security code; undefined if it is no longer there.
+ * Hands a session's card out for the last time and forgets the session, in the transaction that stores it. `store` gets
+ * the card without its security code; undefined if it is no longer there.
  */
 export async function releaseCard<Result>(
   database: Database,

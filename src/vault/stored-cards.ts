@@ -32,7 +32,7 @@ const insertStatement: Statement = {
   text: `INSERT INTO stored_card (handle_hash, environment, merchant_id, session_id, sealed) VALUES ($1, $2, $3, $4, $5)`,
 };
 
-// KeepCard and EraseCard of one handle take turns, and each sees what the other has left.
+// KeepCard and EraseCard of one handle take turns, and each sees the result of the other.
 const lockStatement: Statement = {
   name: "vault_lock_handle",
   text: "SELECT pg_advisory_xact_lock(hashtextextended('stored card ' || encode($1, 'hex'), 0))",
@@ -188,7 +188,7 @@ function placeOf({ environment }: VaultEnvironment, { merchantId }: StoredPlace)
 // A holder's name of a hundred characters has up to 300 bytes; all else has less than 150.
 const paddedBytes = 512;
 
-/** Fills JSON up with blanks, so that the length of what is sealed says nothing of the card. */
+/** Pads JSON with blanks, so that the length of the sealed text says nothing of the card. */
 function padded(json: string): string {
   const blanks = paddedBytes - Buffer.byteLength(json);
   if (blanks < 0) throw new Error("a card is larger than a stored one may be");

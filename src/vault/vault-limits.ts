@@ -39,7 +39,7 @@ export const tokenBodyBytesMax = 8 * 1024;
 export const walletBodyBytesMax = 16 * 1024;
 /** A message of a wallet is remembered so much longer than it is valid: a clock that was set back opens none again. */
 export const walletSeenMarginMs = 24 * 60 * minute;
-/** A sheet that was opened before a rotation still pays, and what Google has signed until then too. */
+/** A sheet that was opened before a rotation still pays, and so does a message that Google has signed until then. */
 export const retiringKeyDays = 7;
 export const forwardBytesMax = 256 * 1024;
 /**

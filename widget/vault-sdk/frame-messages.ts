@@ -30,7 +30,7 @@ export type ToFrame =
   | { readonly type: "ask"; readonly brand: string }
   /** Shows the problem of an incomplete security code. */
   | { readonly type: "checkCode"; readonly request: number }
-  /** Posts what a wallet has encrypted for the merchant. */
+  /** Posts a token that a wallet has encrypted for the merchant. */
   | {
       readonly type: "sendWallet";
       readonly request: number;
@@ -64,7 +64,7 @@ export type FromFrame =
       readonly brand: string;
       readonly last4: string;
     }
-  /** The form asks for what the page has asked for. */
+  /** The form now shows the fields that the page has requested. */
   | { readonly type: "asked" }
   /** The security code is complete, or the vault has taken it. */
   | { readonly type: "coded"; readonly request: number }

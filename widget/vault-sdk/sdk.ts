@@ -48,7 +48,9 @@ export type CardFrame = {
   /** Focuses the first field that needs input. */
   focus(): void;
   setDisabled(disabled: boolean): void;
-  /** Empties the security code, for another payment with what else was entered. An external vault's form may lack it. */
+  /**
+   * Empties the security code, for another payment with the rest of the input. An external vault's form may lack it.
+   */
   clearCode?(): void;
   /** Shows the marks of these brands, and refuses cards of others. */
   accept(brands: readonly string[]): void;
@@ -63,8 +65,8 @@ export type CardFrame = {
    */
   sendCode?(sdkAuthorization: string, open: () => Promise<string>): Promise<string>;
   /**
-   * Posts what a wallet has encrypted for the merchant, and resolves with the vault's token for it. Absent until the frame is
-   * ready, and where its vault takes none. Rejects as `tokenize` does.
+   * Posts a token that a wallet has encrypted for the merchant, and resolves with the vault's token for it. Absent
+   * until the frame is ready, and if its vault takes none. Rejects as `tokenize` does.
    */
   sendWallet?(sdkAuthorization: string, wallet: string, token: string): Promise<TokenizedCard>;
   /** Removes the frame; an open `tokenize` rejects with `destroyed`. */

@@ -73,7 +73,7 @@ function sealKept(
   return seal(core.sealing, keptOf(id), JSON.stringify({ keep: keep.expose(), network, methodIndicator }));
 }
 
-/** Loads what was kept for a provider's later calls. Throws `LeaseLost` where the authentication has ended since. */
+/** Loads the data that a provider's later calls need. Throws `LeaseLost` if the authentication has ended since. */
 export async function loadKept(
   core: Pick<Core, "sealing" | "database">,
   authentication: Authentication,

@@ -1,4 +1,4 @@
-/** Plans a payment: the gateways of a rule in their order, and what is left out of it with its reason. PURE. */
+/** Plans a payment: the gateways of a rule in their order, and those left out, each with its reason. PURE. */
 
 import { type Exemption, exemptions } from "../../gateways/authentication.ts";
 import type { NetworkTokens } from "../../gateways/network-tokens.ts";

@@ -1,6 +1,6 @@
 /**
- * The cases and splits of a routing rule: decides, from what is known of a payment, which case applies and which arm of
- * its split the payment falls into, and therefore which connections are planned. PURE.
+ * The cases and splits of a routing rule: decides, from the facts of a payment, which case applies and which arm of its
+ * split the payment falls into, and therefore which connections are planned. PURE.
  */
 import type { CardDigits } from "../../card-vault/card-vault.ts";
 import { unreachable } from "../../platform/errors.ts";
@@ -61,8 +61,8 @@ const publishedTestRanges: readonly CardRange[] = [
 ];
 
 /**
- * Returns what is known of a card. Of the ranges that its number begins with, the longest decides; a merchant's own
- * range precedes one of ours.
+ * Returns the facts of a card. Of the ranges that its number begins with, the longest decides; a merchant's own range
+ * precedes one of ours.
  */
 export function cardFactsOf(digits: CardDigits | undefined, own: readonly CardRange[] = []): CardFacts {
   if (digits === undefined) return {};

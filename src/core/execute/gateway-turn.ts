@@ -14,9 +14,10 @@ const bounds = { connection: 4, gateway: 16 };
 const lookAgainMs = 1_000;
 
 /**
- * Returns the turns of a loop that works on due rows side by side. A turn begins with what is due, and waits until a part
- * of the work has ended, for a second at most. It returns true while there may be more or work is in progress, also after one
- * that has begun work, and throws the first failure since the last turn. An orderly stop waits for `core.inFlight`.
+ * Returns the turns of a loop that works on due rows side by side. A turn begins the due work, and waits until a part
+ * of the work has ended, for a second at most. It returns true while there may be more or work is in progress, also
+ * after one that has begun work, and throws the first failure since the last turn. An orderly stop waits for
+ * `core.inFlight`.
  */
 export function createGatewayTurn<Taken extends Called>(
   core: Core,

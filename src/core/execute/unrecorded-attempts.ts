@@ -428,8 +428,8 @@ function msInDoubt({ submitDeadline, submittedAt }: PaymentSession, now: Date): 
 }
 
 /**
- * Records what was found, holds first: once there is a winner, no attempt may be added. The database refuses a second
- * capture.
+ * Records the attempts that were found, holds first: once there is a winner, no attempt may be added. The database
+ * refuses a second capture.
  */
 async function adopt(tx: Tx, core: Core, session: PaymentSession, answers: readonly AttemptAnswer[]): Promise<void> {
   for (const { attempt, answer } of answers) {

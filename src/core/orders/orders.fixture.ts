@@ -1,4 +1,4 @@
-/** Sessions of one order, whose merchant refuses a second payment, and what is kept of them. */
+/** Sessions of one order, whose merchant refuses a second payment, and the rows that remain of them. */
 import { systemRuntime } from "../../platform/runtime.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { NewSession } from "../create-session.ts";

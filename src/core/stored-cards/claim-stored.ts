@@ -116,7 +116,7 @@ export async function takeFirst(tx: Queryable, { recovering }: StoringClaim): Pr
   if (recovering !== undefined) await takeRecovery(tx, recovering);
 }
 
-/** Claims a session in one transaction with what it does about a stored card. */
+/** Claims a session and its use of a stored card in one transaction. */
 export function claimAndStore(
   core: Core,
   { claim, first, storing }: { claim: Claim; first: Opening | undefined; storing: StoringClaim },

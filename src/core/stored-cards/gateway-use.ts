@@ -43,8 +43,8 @@ export function gatewayUse(
 }
 
 /**
- * Returns what a void tells its gateway. The chain of a payment that stores its card is that of its winner, or of its hold, so what the
- * gateway has attached with any other attempt is erased there.
+ * Returns the stored-card part of a void. The chain of a payment that stores its card is that of its winner, or of its
+ * hold, so a card that the gateway has attached with any other attempt is erased there.
  */
 export function voidedUse(
   core: Parameters<typeof gatewayUse>[0],

@@ -201,8 +201,8 @@ type Erasure = {
 export const dueErasures = "card_erasure WHERE erase_due_at <= (SELECT app.clock())";
 
 /**
- * Has the vault, and the gateways that keep them too, erase the cards that are due, until each is acknowledged. What is not erased for an
- * hour is an error in the log, for a person to look at. Returns true when there may be more.
+ * Has the vault, and the gateways that keep them too, erase the cards that are due, until each is acknowledged. A card
+ * that is not erased for an hour is an error in the log, for a person to look at. Returns true when there may be more.
  */
 export async function eraseCardsOnce(core: Core): Promise<boolean> {
   const { stored } = core.vault;

@@ -1,4 +1,4 @@
-/** Reads what a payment does with a stored card. */
+/** Reads a payment's use of a stored card. */
 import { renewalTriesMax } from "../../limits.ts";
 import type { Queryable, Statement } from "../../platform/database.ts";
 import type { MerchantId, SessionId } from "../../platform/ids.ts";

@@ -1,4 +1,4 @@
-/** Steps of tests about stored cards: sessions that store a card, and views of what is stored. */
+/** Steps of tests about stored cards: sessions that store a card, and views of the stored rows. */
 import type { Core } from "../core.ts";
 import type { NewSession } from "../create-session.ts";
 import type { PaymentSession } from "../rows/entities.ts";
@@ -49,7 +49,7 @@ export async function rowsOf<Row>(fixture: CoreFixture, text: string, values: re
   return (await fixture.asOwner.pool.query(text, [...values])).rows as Row[];
 }
 
-/** Returns what is recorded of the storing of a session's card. */
+/** Returns the recorded state of storing a session's card. */
 export async function savingOf(fixture: CoreFixture, { id }: PaymentSession) {
   const { stored } = await fixture.loadSession({ id });
   return stored;

@@ -104,7 +104,7 @@ function policyMessage(policy: ApprovalPolicy) {
   };
 }
 
-/** The sentences are made again from the bytes: what is shown is what runs. */
+/** The sentences are made again from the bytes, so they describe the call that runs. */
 async function pendingMessage(parts: DashboardParts, approval: Approval) {
   // The operators' port has no key that opens the request.
   if (parts.signIns === undefined) return approvalMessage(approval);

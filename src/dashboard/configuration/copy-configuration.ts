@@ -18,8 +18,8 @@ export type Copy = {
 };
 
 /**
- * Returns what the target is to have: the rule, settings and limits of the source, and addresses of both. Keys,
- * credentials and connections are never copied; nothing that only the target has is removed, except by the rule.
+ * Returns the target's desired configuration: the rule, settings and limits of the source, and addresses of both. Keys,
+ * credentials and connections are never copied; parts that only the target has are not removed, except by the rule.
  */
 export function copyConfiguration(from: Held, to: Held, choices: readonly ConnectionChoice[]): Copy {
   const source = configurationMessage(from);
@@ -96,7 +96,7 @@ function copyRouting(
   return { unknown: [], routing: withoutEmpty(mapped) };
 }
 
-/** Leaves out the connections that were chosen to be left out, and what is empty then. */
+/** Leaves out the connections that the member chose to leave out, and the parts that become empty. */
 function withoutEmpty(routing: RoutingSection): RoutingSection {
   const kept = (named: readonly string[]) => [...new Set(named.filter((one) => one !== ""))];
   const { split, cases } = routing;

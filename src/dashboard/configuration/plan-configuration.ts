@@ -32,7 +32,7 @@ import { type AlertPlan, type LimitPlan, planAlerts, planLimits } from "./plan-a
 import { type Change, changeOf, valueChange } from "./plan-change.ts";
 import { type ConnectionPlan, planConnections } from "./plan-connections.ts";
 
-/** The changes for people, and what is to be written for each section that differs. */
+/** The changes for people, and the new content of each section that differs. */
 export type Plan = {
   readonly changes: readonly Change[];
   readonly rule?: RuleContent;

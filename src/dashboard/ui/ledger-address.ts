@@ -6,7 +6,7 @@ export type LedgerSearch = { readonly day?: string; readonly from?: string; read
 const dayMs = 86_400_000;
 const shape = /^\d{4}-\d{2}-\d{2}$/;
 
-/** Reads the days of an address: what has another form is dropped. */
+/** Reads the days of an address, and drops those of another form. */
 export function readLedgerSearch({ day, from, to }: Readonly<Record<string, unknown>>): LedgerSearch {
   const isDay = (text: unknown): text is string => typeof text === "string" && shape.test(text);
   if (isDay(from) && isDay(to)) return { from, to };

@@ -16,7 +16,7 @@ export type GuardsOptions = {
 };
 
 type Side = "on" | "off";
-/** A turn with what is compared, and one without. */
+/** A turn with the compared feature, and a turn without it. */
 export type TurnPair = Readonly<Record<Side, PaidTurn>>;
 
 /** A comparison of two sides. `begin` prepares one, and returns a check that throws unless so many payments ran as that side says. */
@@ -114,7 +114,7 @@ export async function measurePairs(
 
 const rateMin = 0.98;
 
-/** Returns the payments per second and the CPU time with what is compared, beside those without. */
+/** Returns the payments per second and the CPU time with the compared feature, beside those without it. */
 export function linesOfPairs(row: number, what: string, pairs: readonly TurnPair[]): TableLine[] {
   const compare = (unit: string, figureOf: (turn: PaidTurn) => number) => {
     const ratio = intervalOf(pairs.map(({ on, off }) => figureOf(on) / figureOf(off)));

@@ -100,7 +100,7 @@ export class PaymentSite {
     this.#idleMegabytes.set(name, megabytesOf(process.pid, "VmRSS"));
   }
 
-  /** Returns the address at which the gate counts, under this name, what is sent to a database. */
+  /** Returns the address at which the gate counts, under this name, the statements to a database. */
   async gatedUrl(name: string, databaseUrl: string): Promise<string> {
     const url = new URL(databaseUrl);
     const port = await this.#gate.ask<number>("listen", { name, host: url.hostname, port: Number(url.port) });
@@ -120,7 +120,7 @@ export class PaymentSite {
     return passed;
   }
 
-  /** Returns the memory of every measured process: its peak so far, and what it had when it started, in MiB. */
+  /** Returns the memory of every measured process: its peak so far, and its memory at the start, in MiB. */
   memory(): Readonly<Record<string, Memory>> {
     const pids = new Map([...this.#others, ...this.#roles].map(([name, { pid }]) => [name, pid] as const));
     const figures = [...this.#idleMegabytes].map(([name, idle]): [string, Memory] => [

@@ -162,7 +162,7 @@ async function playWorkers(
 
 // Between two outcomes: all processes are idle again by then.
 const restMs = 25;
-// The precision of a rate: finer than what is measured.
+// The precision of a rate, finer than the measured rates.
 const tickMs = 2;
 
 /** Ends sessions by the product, each after the webhook of the one before has arrived. */

@@ -2,7 +2,7 @@
 import type { CDPSession } from "playwright-core";
 import type { WidgetHarness } from "./widget-harness.ts";
 
-/** Counts of what is left after a garbage collection. */
+/** Counts of the objects that are left after a garbage collection. */
 export type LeftBehind = {
   readonly nodes: number;
   readonly documents: number;

@@ -141,7 +141,7 @@ class Desk {
     await expect.poll(look, seenWithin).toBe(state);
   }
 
-  /** Voids what a failed check has left held. Throws if the gateway keeps it. */
+  /** Voids the holds that a failed check has left. Throws if the gateway keeps one. */
   async close(): Promise<void> {
     for (const hold of this.#held.values()) await this.voidHold(hold);
     await this.#http.close();

@@ -1,4 +1,4 @@
-/** The engines that the long tests use, and what a customer does in the widget in each of them, by script. */
+/** The engines that the long tests use, and the customer's actions in the widget in each of them, by script. */
 import { devices } from "playwright-core";
 import { expect } from "vitest";
 import { launchFullBrowser } from "../testing/browser.ts";

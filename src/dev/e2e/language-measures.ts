@@ -1,4 +1,4 @@
-/** Measures the texts of a language on the narrowest screen: what is cut off, or extends beyond its place. */
+/** Measures the texts of a language on the narrowest screen: texts that are cut off, or extend beyond their place. */
 import { expect } from "vitest";
 import { isRightToLeft } from "../../../widget/locale.ts";
 import { texts as english } from "../../../widget/locales/en.ts";

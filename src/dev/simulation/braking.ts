@@ -148,7 +148,10 @@ export class Braking {
   }
 }
 
-/** A decline after which another gateway got a card that the merchant never approved. Later look-ups may decline what had timed out. */
+/**
+ * A decline after which another gateway got a card that the merchant never approved. Later look-ups may decline an
+ * attempt that had timed out.
+ */
 function findSecondGateway({ attempts }: Observed, before: Observed | undefined): string | undefined {
   const last = attempts.at(-1);
   const failed = attempts.at(-2);

@@ -9,7 +9,7 @@ export type BankStep = { readonly event: DisputeEvent; readonly afterMs: number 
 export type PlannedDispute = {
   /** Time from the capture to its first step. */
   readonly afterMs: number;
-  /** The disputed share of what was captured, in hundredths. */
+  /** The disputed share of the captured amount, in hundredths. */
   readonly percent: number;
   readonly begins: readonly BankStep[];
   /** Time for an answer after its last step; then it ends, or goes on as after evidence where the gateway takes no answer. */

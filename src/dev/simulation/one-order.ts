@@ -47,7 +47,7 @@ export class OneOrder {
     );
   }
 
-  /** Checks the rows of both sessions, and with the run's session also what its gateways have taken. */
+  /** Checks the rows of both sessions, and with the run's session also the money that its gateways have taken. */
   async check(observed: Observed | undefined): Promise<void> {
     const { plan, server, merchantId, orderRef, violate } = this.#parts;
     if (plan === undefined) return;

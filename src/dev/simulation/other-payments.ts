@@ -78,7 +78,7 @@ export class OtherPayments {
     this.#schedulers.onRestored();
   }
 
-  /** Checks what the gateways have taken. */
+  /** Checks the money that the gateways have taken. */
   check(): void {
     this.#schedulers.check();
   }

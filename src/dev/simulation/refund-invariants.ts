@@ -10,7 +10,9 @@ export type RefundMoment = {
   readonly authorizations: readonly Authorization[];
   readonly refundsMade: readonly MadeRefund[];
   readonly refundReferenceOf: (id: string) => string;
-  /** True if the database was restored to an earlier moment, which lost what gateways and customers had been sent. */
+  /**
+   * True if the database was restored to an earlier time, which lost some of the messages to gateways and customers.
+   */
   readonly isRestored: boolean;
 };
 

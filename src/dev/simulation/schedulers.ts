@@ -193,7 +193,7 @@ export class Schedulers {
     return renewal !== undefined && this.#parts.plan?.stopsWith === renewal && !this.#byLink.has(attemptReference);
   }
 
-  /** Checks what the gateways have taken for each renewal. */
+  /** Checks the money that the gateways have taken for each renewal. */
   check(): void {
     for (const renewal of new Set(this.#renewals.values())) {
       const captures = this.#capturesOf(renewal);
@@ -289,7 +289,7 @@ export class Schedulers {
     );
   }
 
-  /** Lets a process take over what a dead one has left, until every renewal that was begun has ended, and looks at the rows. */
+  /** Lets a process take over from a dead one, until every renewal that was begun has ended, and looks at the rows. */
   async #lookAt(): Promise<void> {
     const { server, stage, members, violate } = this.#parts;
     const { rows } = await server.observe({

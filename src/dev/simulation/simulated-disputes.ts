@@ -1,4 +1,4 @@
-/** A gateway's own records of disputes: what banks do, and the answers that it took. */
+/** A gateway's own records of disputes: the banks' actions, and the answers that it took. */
 import type { Notification } from "../../gateways/connector.ts";
 import type { DisputeEvent } from "../../gateways/dispute-notice.ts";
 import type { DisputeReading, DisputeStage, DisputeStatus } from "../../gateways/dispute-readings.ts";

@@ -24,7 +24,7 @@ export type MadeLine = {
   readonly atMs: number;
 };
 
-/** A gateway pays out what has moved since its last payout. */
+/** The interval in which a gateway pays out the movements since its last payout. */
 const payoutEveryMs = 30 * 60_000;
 const feeMinor = 25;
 

@@ -24,7 +24,7 @@ export type SimulationDatabase = {
   begin(
     schedule: Pick<Schedule, "plan" | "failoverOn" | "authentication" | "defaultPlan" | "retry" | "rival" | "wallet">,
   ): Promise<void>;
-  /** Removes what earlier runs have read of accounts. */
+  /** Removes the feeds that earlier runs have read of accounts. */
   forgetFeeds(): Promise<void>;
   /** Makes the second credentials of every account those in use; `begin` makes it the first again. */
   rotateCredentials(): Promise<void>;

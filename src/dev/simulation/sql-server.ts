@@ -202,7 +202,7 @@ export class SqlServer {
     return undefined;
   }
 
-  /** Does what the server does when a client is gone: stops its statement and rolls back. */
+  /** Stops the statement of a client that is gone, and rolls back, as the server does. */
   async abandon(backend: Backend): Promise<void> {
     const waiter = this.#waiters.find((waiting) => waiting.backend === backend);
     if (waiter !== undefined) await this.#stop(waiter);

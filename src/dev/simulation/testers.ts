@@ -153,7 +153,7 @@ export class Testers {
     );
   }
 
-  /** Lets a process take over what a dead one has left, until every payment that was submitted has ended. */
+  /** Lets a process take over from a dead one, until every payment that was submitted has ended. */
   async #lookAt(): Promise<void> {
     const { server, stage, members, violate, tries } = this.#parts;
     const { rows } = await server.observe({ ...endsOf, values: [this.#parts.owner.merchantId, this.#orderRef] });

@@ -19,7 +19,7 @@ const loading = setTimeout(() => {
 beforeAll(() => clearTimeout(loading));
 
 // Registered before the file's own hooks, it runs after them. The servers are for the whole run, whichever file started
-// them; what the worker keeps is for its other files.
+// them; the parts that the worker keeps are for its other files.
 afterAll(() => {
   vi.useRealTimers();
   for (const line of endNotedProcesses(folder, {

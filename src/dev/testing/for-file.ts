@@ -30,7 +30,10 @@ export async function forFile<Thing extends { [name in Method]: () => unknown },
   }
 }
 
-/** Closes, the last first, what a file has started whose tests never ran: Vitest calls no `afterAll` of such a file. */
+/**
+ * Closes, the last first, the parts that a file has started if its tests never ran: Vitest calls no `afterAll` of such
+ * a file.
+ */
 export async function closeStarted(): Promise<void> {
   for (const close of [...open].toReversed()) await close();
 }

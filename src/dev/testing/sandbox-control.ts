@@ -67,7 +67,7 @@ export class SandboxControl {
     return (await this.#ask<{ keys: string[] }>("GET", "kept-errors")).keys;
   }
 
-  /** Refunds a part of an authorization by hand at its acquirer; what is left, without a value. */
+  /** Refunds a part of an authorization by hand at its acquirer; without a value, the rest. */
   async refundByHand(id: string, value?: number): Promise<Refund> {
     const answer = await this.#ask<{ refund?: Refund; refused?: string }>("POST", "refund", { id, value });
     if (answer.refund === undefined) throw new Error(`the acquirer refuses to refund by hand: ${answer.refused}`);

@@ -1,4 +1,4 @@
-/** The API reference as HTML, in three columns: the list of operations, what each does, and samples to try. */
+/** The API reference as HTML, in three columns: the list of operations, their descriptions, and samples to try. */
 import { Marked } from "marked";
 import { codeSamples, languages, type SampleCall } from "./code-samples.ts";
 import { escapeHtml } from "./render-guide.ts";

@@ -286,7 +286,7 @@ export const customerLimits = {
   network: { perSecond: 200, burst: 800 },
   /** Returns from a bank with one token: the customer returns once, and may reload the page. */
   return: { perSecond: 5, burst: 20 },
-  /** A gateway sends two or three for each payment, and sends again what was refused. */
+  /** A gateway sends two or three for each payment, and repeats the refused ones. */
   notification: { perSecond: 200, burst: 2_000 },
 } as const;
 

@@ -26,7 +26,7 @@ export function encodeCursor(entries: readonly CursorEntry[]): string {
   return Buffer.concat([Buffer.from([version]), ...parts]).toString("base64url");
 }
 
-/** Throws `invalid_parameter` for what is no cursor. */
+/** Throws `invalid_parameter` for a text that is no cursor. */
 export function decodeCursor(text: string): CursorEntry[] {
   const bytes = Buffer.from(text, "base64url");
   const isCursor =

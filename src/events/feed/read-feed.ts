@@ -180,7 +180,7 @@ const startAt = (row: PlaceRow | undefined): Start =>
     ? { place: beginning, last: undefined }
     : { place: placeOf(row), last: { sessionId: row.sessionId, eventId: row.eventId } };
 
-/** Finds the end of what is final now: only later events are read behind it. */
+/** Finds the end of the events that are final now: only later events are read behind it. */
 export async function startNow(queryable: Queryable, scope: FeedScope): Promise<Start> {
   const only = onlyOf(scope);
   const [newest] = only

@@ -132,7 +132,7 @@ export function readCapture(
       return { type: "refused", definitive: true, gatewayCode: codeOf(json) };
     case "REFUNDED":
     case "PARTIALLY_REFUNDED":
-      // Captured once, and refunded by a person since. The answer says too little about what is left.
+      // The payment was captured once, and refunded by a person since. The answer says too little about the rest.
       return { type: "undecided" };
     default:
       return untrusted(reply.status);

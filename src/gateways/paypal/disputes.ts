@@ -211,7 +211,7 @@ const reasons: Readonly<Record<string, DisputeReason>> = {
   CANCELED_RECURRING_BILLING: "cancelled",
 };
 
-/** Adds up what was taken from the seller and returned, without fees. */
+/** Adds up the amounts taken from the seller and returned, without fees. */
 function takenIn(movements: unknown): Taken[] {
   const sums = new Map<string, { takenMinor: number; returnedMinor: number }>();
   for (const moved of Array.isArray(movements) ? movements.filter(isObject) : []) {

@@ -180,8 +180,8 @@ export function captureIn(order: Order | undefined, attempt: AttemptAtGateway): 
 }
 
 /**
- * Returns the state of a capture of ours: https://developer.paypal.com/docs/api/payments/v2/#captures_get (2026). What is
- * refunded was captured.
+ * Returns the state of a capture of ours: https://developer.paypal.com/docs/api/payments/v2/#captures_get (2026). A
+ * refunded capture was captured.
  */
 export function stateOfCapture(capture: unknown, captured: CapturedPayment): CaptureState {
   const { captureReference, capturedMinor, ...attempt } = captured;

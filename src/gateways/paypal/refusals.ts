@@ -82,7 +82,10 @@ export function refusedOrUntrusted(reply: GatewayReply & { type: "answer" }): No
   return refusedRequest(cause, status, issue || (isOauth ? json?.error : json?.name));
 }
 
-/** Reports whether PayPal itself refuses, or is still working on it, in terms that leave open what was done before. */
+/**
+ * Reports whether PayPal itself refuses, or is still working on it, in terms that leave open whether it has acted
+ * before.
+ */
 function isOpen(status: number, json: Json | undefined): boolean {
   return (
     (status === 422 && json?.name === "UNPROCESSABLE_ENTITY") || (status === 409 && json?.name === "RESOURCE_CONFLICT")

@@ -1,6 +1,6 @@
 /**
  * The clock of the sandbox acquirers, which a test may set ahead; it decides when keys are forgotten, dates the holds
- * and starts what an acquirer does by itself.
+ * and starts the acquirers' own work.
  */
 
 type Alarm = { readonly timeMs: number; readonly act: () => void; timer?: NodeJS.Timeout };
@@ -13,7 +13,7 @@ export class SandboxClock {
   #aheadMs = 0;
   readonly #alarms = new Set<Alarm>();
 
-  /** Sets the clock, and does at once what is due by then. */
+  /** Sets the clock, and does at once the work that is due at that time. */
   setAhead(ms: number): void {
     this.#aheadMs = ms;
     for (const alarm of [...this.#alarms]) this.#arm(alarm);

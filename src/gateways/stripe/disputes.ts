@@ -165,7 +165,7 @@ function warningIn(record: Json): DisputeReading | undefined {
 }
 
 /**
- * Adds up the balance transactions, of which there are at most two: what was taken is negative. They may be in the
+ * Adds up the balance transactions, of which there are at most two: the amount taken is negative. They may be in the
  * currency of the account; then each moves the disputed amount.
  */
 function takenIn(transactions: unknown, { amountMinor, currency }: { amountMinor: number; currency: string }): Taken[] {

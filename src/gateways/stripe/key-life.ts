@@ -1,4 +1,4 @@
-/** The time during which an idempotency key of Stripe's names what was done with it. */
+/** The time during which an idempotency key of Stripe's names the request that it was used for. */
 import type { AttemptAtGateway } from "../connector.ts";
 
 // Keys are removed once they are at least 24 h old (https://docs.stripe.com/api/idempotent_requests, 2026); an hour short

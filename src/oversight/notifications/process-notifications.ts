@@ -123,7 +123,10 @@ async function actOnUnrecorded(
   await hurryOrphan(core.database, { sessionId, id });
 }
 
-/** Reports whether a notification names a hold. One whose void is refused is there, and a restore may have lost what else is known of it. */
+/**
+ * Reports whether a notification names a hold. A hold whose void is refused exists, and a restore may have lost its
+ * other rows.
+ */
 function reportsHold({ kind }: StoredNotification): boolean {
   return kind === "held" || kind === "void_refused";
 }

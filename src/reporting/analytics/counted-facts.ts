@@ -105,8 +105,9 @@ export const countedPayments: CountedTable = {
 };
 
 /**
- * Counts of payments that were submitted, by what is known of their cards: each payment once by its brand, and once by
- * its country, which the routing cases' card ranges say. Not by both at once: a chart would read three times the rows.
+ * Counts payments that were submitted by the facts of their cards: each payment once by its brand, and once by its
+ * country, which the routing cases' card ranges give. They are not counted by both together: a chart would read three
+ * times the rows.
  */
 export const countedCards: CountedTable = {
   table: "analytics_card",

@@ -44,7 +44,7 @@ export type GoogleTokenChange = {
   readonly tag?: Buffer;
   /** Signs the message, in place of the intermediate key. */
   readonly signer?: KeyObject;
-  /** Cuts what is signed of the message otherwise. */
+  /** Cuts the signed parts of the message differently. */
   readonly partsOf?: (parts: readonly string[]) => readonly string[];
   readonly token?: object;
 };

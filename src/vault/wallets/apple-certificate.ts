@@ -1,4 +1,7 @@
-/** Apple's certificate of a payment processing key: the request for it, and the checks of what Apple has issued. */
+/**
+ * Apple's certificate of a payment processing key: the request for it, and the checks of the certificate that Apple has
+ * issued.
+ */
 import { type KeyObject, X509Certificate } from "node:crypto";
 import { DomainError } from "../../platform/errors.ts";
 import { sha256 } from "../../platform/secrets.ts";

@@ -96,7 +96,7 @@ function isNamedBy(signer: Element, { name }: { readonly name: Buffer }): boolea
   return isOne(version) && id !== undefined && encodeElement(id).equals(name);
 }
 
-/** Returns what the signer has signed, and its signature. Throws if a field has another value than in Apple's signatures. */
+/** Returns the signed content, and its signature. Throws if a field has another value than in Apple's signatures. */
 function readAttributes(signer: Element) {
   return orMalformed(() => {
     const [, , digest, attributes, algorithm, signature, ...none] = childrenOf(signer, tags.sequence);

@@ -38,7 +38,7 @@ export type GoogleCheck = {
 
 const protocol = "ECv2";
 const sender = "Google";
-// Google's messages of today end within days; a longer life would outlive what is remembered of them.
+// Google's current messages end within days; a longer life would outlive the memory of them.
 const aheadMaxMs = 30 * 24 * 3_600_000;
 
 /** Returns the content of a token, given as its text. Throws RefusedToken with the first check that fails. */

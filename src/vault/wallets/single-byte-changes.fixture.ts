@@ -1,4 +1,4 @@
-/** Test fixture: changes each byte of a token, and of what is encoded in it, by one bit. */
+/** Test fixture: changes each byte of a token, and of its encoded parts, by one bit. */
 import { isDeepStrictEqual } from "node:util";
 import { membersOf, readBase64, readHash } from "./token-parts.ts";
 

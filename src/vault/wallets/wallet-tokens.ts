@@ -1,4 +1,7 @@
-/** POST /wallet-tokens: opens what a wallet has encrypted for the merchant, and turns it into a token of one session. */
+/**
+ * POST /wallet-tokens: opens a token that a wallet has encrypted for the merchant, and turns it into a token of one
+ * session.
+ */
 import { X509Certificate } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { CreateWalletTokenResponseJson } from "../../../gen/vault/v1/vault_pb.ts";

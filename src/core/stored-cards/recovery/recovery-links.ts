@@ -20,7 +20,7 @@ export type WantedLink = {
   readonly amountMinor: number;
   readonly currency: string;
   readonly orderRef: string;
-  /** Names what is paid once. The order's reference if absent. */
+  /** Names the charge, which is paid once. The order's reference if absent. */
   readonly renewalRef?: string | undefined;
   readonly returnTo?: string | undefined;
   /** 1 to 720; 168 if absent. */
@@ -72,7 +72,7 @@ export type OpenedLink = {
   readonly merchantId: MerchantId;
   readonly amountMinor: number;
   readonly currency: string;
-  /** The merchant's reference of what is paid, such as its invoice. */
+  /** The merchant's reference of the charge, such as its invoice. */
   readonly orderRef: string;
   /** The text that the customer has agreed to. */
   readonly text: string;

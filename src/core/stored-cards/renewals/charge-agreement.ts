@@ -31,7 +31,7 @@ export type Charge = {
   readonly amountMinor: number;
   readonly currency: string;
   readonly orderRef: string;
-  /** Names what is paid once. The order's reference if absent. */
+  /** Names the charge, which is paid once. The order's reference if absent. */
   readonly renewalRef?: string | undefined;
   readonly statementDescriptor?: string | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
@@ -228,8 +228,8 @@ const selectAgreement: Statement = {
 };
 
 /**
- * Opens the agreement's card for a new session, and takes the renewal with it. What is refused already opens none. The card may be
- * replaced meanwhile; then the new one is opened.
+ * Opens the agreement's card for a new session, and takes the renewal with it. A renewal that is refused already opens
+ * no card. The card may be replaced meanwhile; then the new one is opened.
  */
 async function takeWithCard(
   core: Core,

@@ -1,4 +1,4 @@
-/** The events of a member's own account, so that they can recognize what was not theirs. */
+/** The events of a member's own account, so that they can recognize events that were not theirs. */
 import { useQuery } from "@connectrpc/connect-query";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { inWords } from "../parts/action-words.ts";

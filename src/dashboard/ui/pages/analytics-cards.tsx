@@ -1,4 +1,4 @@
-/** Payments of the range by what is known of their cards: a table with its CSV file for brands, and one for countries. */
+/** Payments of the range by the facts of their cards: a table with its CSV file for brands, and one for countries. */
 import type { AnalyticsPoint, CardCounts } from "../../../../gen/dashboard/v1/analytics_pb.ts";
 import { Fold } from "../parts/fold.tsx";
 import { formatCount, formatRate } from "../parts/numbers.ts";

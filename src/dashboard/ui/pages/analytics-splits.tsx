@@ -154,7 +154,7 @@ function Fees({ name, arms, months }: TableProps & { readonly months: readonly s
   );
 }
 
-// Rounded down, so that what is hidden for too few payments never reads 95 %.
+// Rounds down, so that a share that is hidden for too few payments never reads 95 %.
 const formatShare = (share: number | undefined) =>
   share === undefined ? "none" : formatRate(Math.floor(share * 1_000) / 1_000);
 const twoDecimals = new Intl.NumberFormat(undefined, {

@@ -7,7 +7,7 @@ export type AuditSearch = {
   readonly about?: string;
   readonly after?: string;
   readonly before?: string;
-  /** Includes what operators have read. */
+  /** Includes the reads of operators. */
   readonly reads?: boolean;
 };
 

@@ -1,4 +1,4 @@
-/** Closes an alarm about a payment, with a note of what was found and done. */
+/** Closes an alarm about a payment, with a note of the findings and actions. */
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";

@@ -1,4 +1,4 @@
-/** Why a sign-in by a company's identity provider did not work, and what to do. */
+/** The page after a failed sign-in by a company's identity provider: the reason, and the next step. */
 import { Link, useSearch } from "@tanstack/react-router";
 import { Entrance } from "../parts/entrance.tsx";
 

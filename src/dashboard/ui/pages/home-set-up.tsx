@@ -1,4 +1,4 @@
-/** The steps of setting up an environment, with what is done and what is left. */
+/** The steps of setting up an environment, done and remaining. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Link } from "@tanstack/react-router";
 import { Environment } from "../../../../gen/dashboard/v1/environment_pb.ts";

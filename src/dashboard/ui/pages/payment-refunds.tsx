@@ -1,4 +1,4 @@
-/** The refunds of a payment, what is not known about them, and the form in which an owner records the end of one. */
+/** The refunds of a payment, the doubts about them, and the form in which an owner records the end of one. */
 
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";

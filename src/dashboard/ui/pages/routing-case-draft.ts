@@ -118,7 +118,7 @@ export function splitContentOf({ percent, connectionIds }: SplitContent = { perc
   return { percent, connectionIds: [...connectionIds] };
 }
 
-/** Returns what has to be done before a split can be saved, one sentence each. */
+/** Returns the problems that keep a split from being saved, one sentence each. */
 export function problemsOfSplit(split: SplitContent | undefined, planned: readonly string[], where: string): string[] {
   if (split === undefined) return [];
   const { percent, connectionIds } = split;
@@ -142,7 +142,7 @@ export function textOfCases(cases: CasesContent = noCases): string {
   return JSON.stringify([casesContentOf(cases), unread], text);
 }
 
-/** Returns what has to be done before the cases can be saved, one sentence each. */
+/** Returns the problems that keep the cases from being saved, one sentence each. */
 export function problemsOfCases({ list }: CasesContent): string[] {
   return list.flatMap(({ name, conditions = noConditions, connectionIds, split }, index) => [
     ...(name.trim() === "" ? [`Name case ${index + 1}.`] : []),
@@ -208,7 +208,7 @@ function unitOf(chosen: readonly string[], known: Currencies): Unit {
   return { type: "unit", currency: chosen.join("/"), exponent: first.exponent };
 }
 
-/** Returns conditions with what was typed: the currencies decide what an amount means. */
+/** Returns conditions with the text that was typed: the currencies decide the meaning of an amount. */
 export function withTyped(conditions: Conditions, known: Currencies): Conditions {
   const { currencies, typed = {} } = conditions;
   const { lowest, highest, metadata } = typed;
@@ -275,7 +275,7 @@ const removed: Readonly<Record<ConditionKind, Partial<Conditions>>> = {
   time: { time: undefined },
 };
 
-/** Returns conditions without those of a kind, and without what was typed for it. */
+/** Returns conditions without those of a kind, and without the text that was typed for it. */
 export function withoutCondition({ typed, ...conditions }: Conditions, kind: ConditionKind): Conditions {
   const { shown = [], lowest, highest, metadata, isPartOfHours } = typed ?? {};
   return {

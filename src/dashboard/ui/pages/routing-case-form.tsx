@@ -44,7 +44,7 @@ type FormProps = {
   onClose: () => void;
 };
 
-/** The form. What is typed changes the draft at once. Conditions are added and removed one by one. */
+/** The form. Typing changes the draft at once. Conditions are added and removed one by one. */
 export function RoutingCaseForm({ edited, place, connections, known, mayChange, onChange, onClose }: FormProps) {
   const { conditions = noConditions, connectionIds } = edited;
   const heading = useRef<HTMLHeadingElement>(null);

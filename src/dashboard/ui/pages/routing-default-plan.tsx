@@ -5,7 +5,7 @@ import { RoutingSplit } from "./routing-split.tsx";
 
 type PlanProps = { draft: RuleDraft; connections: Connections; mayChange: boolean };
 
-/** The section. The key of the split changes with its origin, so that a discard resets what was typed. */
+/** The section. The key of the split changes with its origin, so that a discard resets the typed text. */
 export function RoutingDefaultPlan({ draft, connections, mayChange }: PlanProps) {
   return (
     <section className="card" aria-labelledby="order">

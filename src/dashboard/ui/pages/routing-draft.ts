@@ -59,7 +59,7 @@ export type RuleDraft = RuleContent & {
   readonly isChanged: boolean;
   /** True while the default rule is in force, which can be saved as it is. */
   readonly isDefault: boolean;
-  /** New in each version and after each discard: a form with this key shows what is so then. */
+  /** New in each version and after each discard, so that a form with this key shows the new state. */
   readonly origin: string;
   change(content: Partial<RuleContent>): void;
   discard(): void;
@@ -105,7 +105,7 @@ function keyed(rule: RoutingRule | undefined, discards: number): CasesContent {
   return { list: list.map((one, index) => ({ ...one, key: `${rule?.version}-${discards}-${index}` })), cardRanges };
 }
 
-/** Returns what has to be done before the rule can be saved, one sentence each. */
+/** Returns the problems that keep the rule from being saved, one sentence each. */
 export function problemsOf({ connectionIds, cases = noCases, split }: RuleContent): string[] {
   return [
     ...(connectionIds.length === 0 ? ["Add at least one gateway."] : []),

@@ -30,7 +30,7 @@ export const rowId = (title: string) => title.replaceAll(" ", "-");
 const Context = createContext<{
   draftOf: (title: string) => Draft | undefined;
   change: (setting: Setting, text: string) => void;
-  /** Problems are shown once the person has saved: shown before, they would move what is pressed. */
+  /** Problems are shown once the person has saved: shown earlier, they would move the button. */
   isChecked: boolean;
   failed: Failed | undefined;
   submit: () => void;

@@ -1,4 +1,4 @@
-/** Resends what an endpoint has not received since a time: a call for each two thousand, with progress. */
+/** Resends the events that an endpoint has not received since a time: a call for each two thousand, with progress. */
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";

@@ -13,7 +13,7 @@ export function formatAmount(amount: Omit<PaymentAmount, "$typeName">): string {
   }).format(decimalOf(amount) as `${number}`);
 }
 
-/** Returns what was captured of an amount if that is less than the whole, such as €45.00; undefined otherwise. */
+/** Returns the captured part of an amount if it is less than the whole, such as €45.00; undefined otherwise. */
 export function capturedInPart({ amount, amountCaptured }: Captured): string | undefined {
   const isPart = amountCaptured && amountCaptured.amountMinor !== amount?.amountMinor;
   return isPart ? formatAmount(amountCaptured) : undefined;

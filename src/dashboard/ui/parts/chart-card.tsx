@@ -34,7 +34,7 @@ type ChartCardProps = ChartData & {
   readonly children?: ReactNode;
 };
 
-/** The card. What its points mean is in its caption, which names a point while the pointer is over it. */
+/** The card. Its caption gives the meaning of its points, and names a point while the pointer is over it. */
 export function ChartCard({ children, ...props }: ChartCardProps) {
   const { id, title, caption, names, shortNames, lines, format, isWide = false, ...drawn } = props;
   const isTall = drawn.isClose === true;

@@ -1,4 +1,4 @@
-/** The confirmation of what was saved, in a corner of the page, for eyes and screen readers. */
+/** The confirmation of a saved change, in a corner of the page, for eyes and screen readers. */
 import { useEffect, useSyncExternalStore } from "react";
 import { Button } from "./button.tsx";
 

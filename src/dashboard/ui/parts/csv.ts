@@ -3,7 +3,8 @@
 // A cell that begins with one of these is a formula to a spreadsheet (OWASP, CSV Injection, 2026); full-width ones too,
 // and after spaces of any kind and quotes, which some programs remove.
 const formulaStart = /^(?:[\s\p{Cf}"]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r])/u;
-// Spreadsheets of countries that write a decimal comma split at semicolons, within quotes too: what follows one is a cell.
+// Spreadsheets of countries that write a decimal comma split at semicolons, within quotes too: the text after one is a
+// cell.
 const formulaWithin = /;([\s\p{Cf}"]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/gu;
 // The mark by which spreadsheets recognize UTF-8.
 const byteOrderMark = "\ufeff";

@@ -111,7 +111,7 @@ function axisWidthOf(labels: readonly string[] | null, least: number): number {
   return Math.max(least, besideLabel + longest * characterWidth);
 }
 
-/** Shades the ground from the last full point to the end: what is drawn there still changes. */
+/** Shades the ground from the last full point to the end, where the values still change. */
 function shadeLast({ ctx, bbox, data: [points], valToPos }: uPlot, color: string): void {
   const begin = Math.max(bbox.left, valToPos(Math.max(0, points.length - 2), "x", true));
   ctx.fillStyle = color;

@@ -62,7 +62,7 @@ export function PaymentState({ payment }: { payment: Shown }) {
   );
 }
 
-/** Reports whether a gateway approved the payment, and it was not captured: its state says what its decline code does. */
+/** Reports whether a gateway approved the payment, and it was not captured: its decline code names the reason. */
 export function isReleased({ declineCode }: Pick<Shown, "declineCode">): boolean {
   return released[declineCode] !== undefined;
 }

@@ -1,4 +1,4 @@
-/** A switch with its name and what it does. */
+/** A switch with its name and description. */
 
 /** The switch itself; the caller provides the list or section around it. */
 export function Switch(props: {

@@ -32,7 +32,7 @@ export function parseRows(all: readonly number[]): (text: string) => number[] {
   };
 }
 
-/** Parses a baseline and what is compared with it. */
+/** Parses a baseline and the ones compared with it. */
 function listOf(text: string): number[] {
   const numbers = text.split(",").map((one) => numberOf(one, undefined));
   if (numbers.length > 1 && numbers.every(Number.isInteger)) return numbers;

@@ -14,10 +14,10 @@ type Found = { readonly kind: RefundViolationKind; readonly sessionId: string; r
 type Made = Records["authorizations"][number]["refunds"][number];
 
 /**
- * Returns the refunds without an end that only a person can give them; the work queue has a row. Adyen keeps an error for
- * their key, has not made them, and cannot be read; neither of two keys had an answer, and the gateway has no refund; or the
- * gateway refuses each repeat, because of its card or because less is left, which says nothing of the request that had no answer. What
- * a dispute has taken is not left either. Another key could refund twice.
+ * Returns the refunds without an end that only a person can give them; the work queue has a row. Adyen keeps an error
+ * for their key, has not made them, and cannot be read; neither of two keys had an answer, and the gateway has no
+ * refund; or the gateway refuses each repeat, because of its card or because less is left, which says nothing of the
+ * request that had no answer. An amount that a dispute has taken is not left either. Another key could refund twice.
  */
 export function refundsLeftToPerson({
   refunds,

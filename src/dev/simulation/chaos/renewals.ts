@@ -1,4 +1,7 @@
-/** A shop that charges its subscribers without them: its schedulers fire twice, under one key or two, and repeat what has no answer. */
+/**
+ * A shop that charges its subscribers without them: its schedulers fire twice, under one key or two, and repeat
+ * requests without an answer.
+ */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Dice } from "../dice.ts";
 import { newOrder, type Order } from "./order.ts";

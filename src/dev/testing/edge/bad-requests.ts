@@ -1,4 +1,4 @@
-/** Queries of the list and headers of a creation that are refused, each with what is wrong with it. */
+/** Queries of the list and headers of a creation that are refused, each with its fault. */
 import type { JsonObject } from "@bufbuild/protobuf";
 
 /** A query, its invalid parameters, and the same request as a message, if a message can express it. */

@@ -68,7 +68,7 @@ export function describeRefunds(
   });
 }
 
-/** Captures and refunds payments with one connector, and reads what its gateway has on its books. */
+/** Captures and refunds payments with one connector, and reads its gateway's books. */
 class RefundDesk {
   readonly #harness: () => GatewayHarness;
   readonly #subject: RefundSubject;

@@ -146,8 +146,8 @@ const setupIntent = {
 };
 
 /**
- * Operations that a file lacks, reduced to what is sent and read, by the types of npm stripe 23.1.0 (2026), Customers,
- * SetupIntents and PaymentMethods. It is not verified that they are the same in the version of the file.
+ * Operations that a file lacks, reduced to the fields that are sent and read, by the types of npm stripe 23.1.0 (2026),
+ * Customers, SetupIntents and PaymentMethods. It is not verified that they are the same in the version of the file.
  */
 const operations: Readonly<Record<string, SpecDocument["paths"]>> = {
   stripe: {
@@ -207,7 +207,7 @@ export function supplemented(name: string, document: SpecDocument): SpecDocument
 
 type Added = Pick<Supplement, "property" | "is"> & { readonly place: string; readonly title: string };
 
-/** Returns a copy with one more property of a schema in it; only what leads there is copied. */
+/** Returns a copy with an additional property of a schema; copies only the path to it. */
 function withProperty(node: Json, [next, ...rest]: readonly string[], added: Added): Json {
   if (next !== undefined) {
     const child = node[next] as Json | undefined;
