@@ -36,7 +36,7 @@ const soonMs = 120_000;
 // The container's width from which the bank's page has its larger size and a border (EMV 3DS 2.2, window size 03).
 const wideFrom = 502;
 
-// Actions that this page has shown: a form that is mounted again goes on without asking.
+// Actions that this page has shown: a form that is mounted again continues without asking.
 const shownHere = new Set<string>();
 
 /** Creates the view; it is empty until it shows an action. */

@@ -31,7 +31,7 @@ export type CheckoutView = {
   readonly vaultOrigin: string;
   /** The time left to submit; undefined once it was submitted, or has ended. */
   readonly leftMs: number | undefined;
-  /** The action that the customer has to complete before the payment goes on; undefined while there is none. */
+  /** The action that the customer has to complete before the payment continues; undefined while there is none. */
   readonly action: NextAction | undefined;
 };
 

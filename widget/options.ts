@@ -81,7 +81,7 @@ export type MountOptions = SessionOptions & {
    * true` adds the postal code of the billing address. An external vault's form ignores them.
    */
   readonly fields?: { readonly holderName?: boolean; readonly postalCode?: boolean };
-  /** The wallets to offer, in this order; both by default, where the merchant has them. */
+  /** The wallets to offer, in this order; both by default, if the merchant has them. */
   readonly wallets?: readonly WalletName[];
   /** False if the page has its own pay button, which calls submit(). */
   readonly submitButton?: boolean;

@@ -50,7 +50,7 @@ function explain({ code, message }: WidgetError): void {
 const cardFormHint = "Allow the vault's host in script-src and frame-src, and check that no content blocker stops it.";
 
 /**
- * PURE. Returns the customer's message after a result; undefined where the card form itself shows it at the field.
+ * PURE. Returns the customer's message after a result; undefined if the card form itself shows it at the field.
  * `canRenew`: the pay button gets a fresh session.
  */
 export function messageFor(result: CheckoutResult, texts: Texts, canRenew: boolean): Message | undefined {

@@ -13,8 +13,8 @@ const scriptUrl = (document.currentScript as HTMLScriptElement).src;
 const load = (part: string, failures = 0) => {
   const address = new URL(WIDGET_CHUNKS[part]!, scriptUrl);
   // After a failed load, browsers refuse a module's address for the life of the page (Chromium since 150 too), so a
-  // retry needs another address. Where the page names the part, its import map has pinned it by a digest, which no
-  // other address has.
+  // retry needs another address. If the page names the part, its import map has pinned it by a digest, which no other
+  // address has.
   if (failures > 0 && !document.documentElement.innerHTML.includes(WIDGET_CHUNKS[part]!))
     address.search = `${failures}`;
   return import(address.href);

@@ -219,7 +219,7 @@ export const cardsTexts: Readonly<Record<string, CardsTexts>> = {
   ],
 };
 
-/** Returns the texts for a BCP 47 tag, and the language that they are in; undefined where there is no translation. */
+/** Returns the texts for a BCP 47 tag, and the language that they are in; undefined if there is no translation. */
 export function wordingFor(locale: string): { readonly texts: CardsTexts; readonly language: string } | undefined {
   const language = locale
     .toLowerCase()

@@ -24,7 +24,9 @@ export type Shown = { readonly offer: Offer; readonly merchantName: string };
 
 /** An open sheet. */
 export type Sheet = {
-  /** The wallet's token as text; rejects with a WidgetError, `wallet_cancelled` where the customer has closed the sheet. */
+  /**
+   * The wallet's token as text; rejects with a WidgetError, `wallet_cancelled` if the customer has closed the sheet.
+   */
   readonly token: Promise<string>;
   /** Closes it: as paid, as refused, or without a word where the outcome is not known. Then a token that is not there will not come. */
   close(end: "paid" | "refused" | "unknown"): void;

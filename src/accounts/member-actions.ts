@@ -18,8 +18,8 @@ const memberActions = {
   /** Changes of mail addresses: a team that joins together, and addresses that are corrected. */
   mail: { callsMax: 30, windowMs: hour },
   /**
-   * Mails to one mailbox that a person has caused: invitations of several merchants, confirmations and tests. Enough for
-   * a day of setting up, and no flood for whoever did not ask for it.
+   * Mails to one mailbox that a person has caused: invitations of several merchants, confirmations and tests. Enough
+   * for a day of setting up, and no flood for a person who did not request it.
    */
   mailbox: { callsMax: 20, windowMs: 24 * hour },
   /** This limit is for each merchant, so that none uses up a mailbox's mails for all others. */

@@ -105,7 +105,7 @@ const upsertMembership: Statement = {
          WHERE membership.source = 'INVITATION' RETURNING 1`,
 };
 
-/** Sets a member's roles. Throws `state_conflict` where an identity provider sets them. */
+/** Sets a member's roles. Throws `state_conflict` if an identity provider sets them. */
 export async function grantRoles(
   tx: Tx,
   merchantId: MerchantId,

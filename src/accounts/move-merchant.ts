@@ -38,7 +38,9 @@ const selectConfiguration: Statement = {
     .join(", ")})::text AS text`,
 };
 
-/** Reads a merchant's configuration: sealed values as they are, for the cells of an environment have the same keys. */
+/**
+ * Reads a merchant's configuration: sealed values as they are, because the cells of an environment have the same keys.
+ */
 export async function readConfiguration(queryable: Queryable, merchantId: MerchantId): Promise<Configuration> {
   const [row] = await queryable.query<Configuration>(selectConfiguration, [merchantId]);
   return row!;
@@ -144,7 +146,10 @@ const openWaitMs = 10_000;
 const lastOpenWaitMs = 2_000;
 const openPauseMs = 100;
 
-/** Ends a merchant's unsubmitted sessions, and waits for those in processing. Throws `state_conflict` where that takes too long. */
+/**
+ * Ends a merchant's unsubmitted sessions, and waits for those in processing. Throws `state_conflict` if that takes too
+ * long.
+ */
 async function drain(tx: Tx, merchantId: MerchantId, waitMs: number): Promise<void> {
   await tx.query(endUnsubmitted, [merchantId]);
   for (let waitedMs = 0; ; waitedMs += openPauseMs) {

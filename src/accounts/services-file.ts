@@ -11,7 +11,7 @@ export type InternalService = VerificationKey & {
   readonly rights: readonly string[];
 };
 
-/** The services of the file as it is now. Whoever admits their calls reports each. */
+/** The services of the file as it is now. The part that admits their calls reports each. */
 export type CallingServices = {
   readonly entries: () => readonly InternalService[];
   readonly onCall: (admitted: { readonly environment: string; readonly service: string }) => void;

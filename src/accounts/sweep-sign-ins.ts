@@ -6,7 +6,7 @@ import { signInFailuresLifetimeMs } from "./sign-in-throttle.ts";
 
 // Ended sign-ins, invitations and password links: a month to trace access.
 const endedSignInRetentionMs = 31 * 24 * 60 * 60_000;
-// Rows that one statement removes: it takes milliseconds, and the next one goes on.
+// Rows that one statement removes: it takes milliseconds, and the next one continues.
 const signInSweepRows = 1_000;
 
 const removeFailures: Statement = {

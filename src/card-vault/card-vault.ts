@@ -54,7 +54,7 @@ export type TokenCheck = {
   readonly card?: CardDigits | undefined;
   /** The fingerprint of its card; an outside vault makes none. */
   readonly fingerprint?: CardFingerprint | undefined;
-  /** The wallet that gave its card, if one did: by what the token says, also where the vault does not answer. */
+  /** The wallet that gave its card, if one did: by what the token says, also if the vault does not answer. */
   readonly wallet?: (TokenWallet & { readonly network: string }) | undefined;
 };
 

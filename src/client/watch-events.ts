@@ -25,7 +25,7 @@ export type WatchEventsOptions = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** An event, or undefined where only the cursor has moved. Store the cursor once the event is processed. */
+/** An event, or undefined if only the cursor has moved. Store the cursor once the event is processed. */
 export type WatchedEvent = { readonly cursor: string; readonly event: Event | undefined };
 
 // Full jitter between these: a restarted server is not called by all at once.

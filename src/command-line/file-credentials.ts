@@ -1,4 +1,4 @@
-/** Credentials of a configuration file: where it says they are, and their way to the service before the file is applied. */
+/** Credentials of a configuration file: their sources, and their way to the service before the file is applied. */
 import { readFileSync } from "node:fs";
 import type { ChangeView, DashboardClient } from "../client/dashboard-client.ts";
 import { type scopeOf, UsageError } from "./attachment.ts";

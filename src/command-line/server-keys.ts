@@ -214,7 +214,7 @@ export function resealCommand(): Command {
 type ResealVaultOptions = OutputOptions &
   OwnerUrlOptions & { readonly environment: "test" | "live"; readonly vaultKeys: string };
 
-// Often enough to see that it goes on.
+// Often enough to see that it continues.
 const progressEveryMs = 1_000;
 
 /** Seals stored cards with the store ring's current key. Vaults serve meanwhile, and no card is opened. */

@@ -198,7 +198,7 @@ function readVault(reader: SettingReader): VaultRoleConfig {
   };
 }
 
-/** Whoever has the key of a test root can make any token, so live accepts no such root. */
+/** The holder of a test root's key can make any token, so live accepts no such root. */
 function readWalletTestRoots(reader: SettingReader, environment: EnvironmentName): WalletTestRoots | undefined {
   const setting = vaultRoleSettings.walletTestRoots;
   if (environment === "live")

@@ -58,9 +58,9 @@ export type VaultKeyFile = {
   vaultRing: RingFile;
   cardToken?: RingFile;
   fingerprint?: RingFile;
-  /** Files of the first version have none. Whoever loses it loses every stored card. */
+  /** Files of the first version have none. Without it, every stored card is lost. */
   storeRing?: RingFile;
-  /** Files of the first version have none. Whoever loses it has to register new keys at Apple and Google. */
+  /** Files of the first version have none. Without it, new keys have to be registered at Apple and Google. */
   walletRing?: RingFile;
   /** Public keys in PEM by kid. */
   verification: Record<string, string>;

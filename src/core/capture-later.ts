@@ -130,7 +130,7 @@ export async function orderCancel(
 /** A hold that an order has taken. */
 export type TakenHold = { readonly lease: Lease; readonly session: PaymentSession; readonly attempt: Attempt };
 
-/** Takes a hold for one order. Returns undefined where another one was first, or the payment is not held. */
+/** Takes a hold for one order. Returns undefined if another one was first, or the payment is not held. */
 async function takeHold(
   tx: Tx,
   statement: Statement,

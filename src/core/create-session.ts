@@ -54,7 +54,7 @@ export type NewSession = GivenDetails &
     readonly captureBy?: Date | undefined;
     /** The merchant's session that this one takes the place of, and the core of its cell. */
     readonly replaces?: Replaced | undefined;
-    /** Takes a second payment of its order, also where the merchant refuses repeated orders. False if absent. */
+    /** Takes a second payment of its order, also if the merchant refuses repeated orders. False if absent. */
     readonly allowRepeatedOrder?: boolean | undefined;
     /** Id of the API request, for support; not part of the order. */
     readonly requestId?: RequestId | undefined;
@@ -286,8 +286,8 @@ async function insertFirst(core: Core, { owner, order, key, fingerprint }: Keyed
     if (session && isPlain) keepCreated(core, owner, order, session);
     return session && created(core, order, session, { vault, replayed: false });
   } catch (error) {
-    // 55P03 (lock_not_available): the connection's lock timeout passed while a request of another process held the key, or the replaced
-    // session. 23505 (unique_violation): another request goes on with the same named successor.
+    // 55P03 (lock_not_available): the connection's lock timeout passed while a request of another process held the key,
+    // or the replaced session. 23505 (unique_violation): another request continues with the same named successor.
     const { code } = error as { code?: unknown };
     if (code !== "55P03" && !(code === "23505" && named !== undefined)) throw error;
     throw creationInProgress();
@@ -295,8 +295,8 @@ async function insertFirst(core: Core, { owner, order, key, fingerprint }: Keyed
 }
 
 /**
- * Returns the id under which a session in another cell was replaced, if no session of this cell has it: the creation failed after that,
- * and has to go on. The two cells share no commit, and the replaced session ends first.
+ * Returns the id under which a session in another cell was replaced, if no session of this cell has it: the creation
+ * failed after that, and has to continue. The two cells share no commit, and the replaced session ends first.
  */
 async function findNamedSuccessor(core: Core, { merchantId }: SessionOwner, { core: other, sessionId }: Replaced) {
   if (other === core) return undefined;

@@ -102,7 +102,7 @@ type Named = { readonly sessionId: SessionId; readonly authenticationId: Authent
 
 /**
  * Returns a ticket with which one page shows the action; a later ticket replaces it. The ticket carries `returnTo`,
- * which its hash protects. Throws `no_action` where the session has no such action, `action_expired` where it has ended.
+ * which its hash protects. Throws `no_action` if the session has no such action, `action_expired` if it has ended.
  */
 export async function openAction(
   core: Core,

@@ -16,13 +16,13 @@ export type Submission = {
   readonly signal: AbortSignal;
   /** Id of the API request, for support. */
   readonly requestId?: RequestId | undefined;
-  /** The session that has the order, where the merchant refuses repeated orders. */
+  /** The session that has the order, if the merchant refuses repeated orders. */
   readonly payer?: Payer | undefined;
   /** This is sent to the gateways and not stored: a process that takes the session over does not have it. */
   readonly shopper?: Shopper | undefined;
   /** The sentence about storing the card that the customer has agreed to. */
   readonly consent?: Consent | undefined;
-  /** The customer's network as limits count it (`CountedClient`); undefined where they count no address. */
+  /** The customer's network as limits count it (`CountedClient`); undefined if they count no address. */
   readonly network?: string | undefined;
   /** The settings that allowed the page (`settingsOf`), where the session was not read for this call. */
   readonly settings?: string | undefined;

@@ -66,11 +66,12 @@ import type { Submission } from "./submission.ts";
 import { planWallet, routeOfPan } from "./wallets/plan-wallet.ts";
 
 /**
- * Submits a payment and waits up to 20 s for its end, or until the customer has to act; the payment goes on even when the caller stops waiting. A repeat
- * with the same token joins the running payment. Returns the session in its state after the wait. Throws
- * `token_not_found`, `token_expired` or `token_used` for a token that cannot pay the session, which stays open;
- * `already_submitted` when another token is already paying it; `session_expired`, `session_replaced` and `session_ended` when it is
- * too late; and `SettingsChanged` when `settings` are no longer the merchant's, or were not compared because the claim was lost.
+ * Submits a payment and waits up to 20 s for its end, or until the customer has to act; the payment continues even when
+ * the caller stops waiting. A repeat with the same token joins the running payment. Returns the session in its state
+ * after the wait. Throws `token_not_found`, `token_expired` or `token_used` for a token that cannot pay the session,
+ * which stays open; `already_submitted` when another token is already paying it; `session_expired`, `session_replaced`
+ * and `session_ended` when it is too late; and `SettingsChanged` when `settings` are no longer the merchant's, or were
+ * not compared because the claim was lost.
  */
 export async function submitPayment(core: Core, submission: Submission): Promise<PaymentSession> {
   const { session, vaultToken, signal, payer } = submission;

@@ -64,7 +64,7 @@ export type DashboardParts = {
   readonly emulatorOrigins: Readonly<Record<"test" | "live", EmulatorOrigins>>;
   /** Origin of the dashboard as browsers see it, if there is one. */
   readonly dashboardOrigin: string | undefined;
-  /** Mails invitations; undefined where no mail server is configured. */
+  /** Mails invitations; undefined if no mail server is configured. */
   readonly mailer: Pick<Mailer, "send"> | undefined;
   /** Member sign-in; if undefined, only operators are admitted. */
   readonly signIns:
@@ -72,7 +72,7 @@ export type DashboardParts = {
         /** Seals the secrets shared with authenticator apps. */
         readonly sealing: KeyRing;
         readonly addressOf: (values: ContextValues) => string;
-        /** The operator's setting; it has an effect only where live is served. */
+        /** The operator's setting; it has an effect only if live is served. */
         readonly requiresSecondFactor: boolean;
         /** The identity providers of companies whose people sign in by their own accounts. */
         readonly identityProviders: IdentityProviders;

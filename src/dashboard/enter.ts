@@ -47,7 +47,7 @@ export async function enter(tx: Tx, parts: SignInParts, context: HandlerContext,
 
 /**
  * Reports whether a proved password is not enough: the member has a passkey and no app, where a second factor is
- * required. Otherwise whoever learns the password would need no second factor.
+ * required. Otherwise the password alone would be enough.
  */
 export async function needsPasskey(parts: SignInParts, { member }: Proved): Promise<boolean> {
   if (!isSecondFactorRequired(parts)) return false;

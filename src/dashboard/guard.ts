@@ -201,7 +201,7 @@ function requireFresh(method: DescMethod, signIn: SignIn | undefined, scope: Req
   }
 }
 
-/** Throws for a sign-in without a second factor, where one is required: for live, and for what live and test share. */
+/** Throws for a sign-in without a second factor, if one is required: for live, and for what live and test share. */
 export function requireSecondFactor(parts: DashboardParts, signIn: SignIn | undefined): void {
   if (!isSecondFactorRequired(parts) || signIn === undefined) return;
   if (signIn.secondFactor !== null) return;

@@ -9,7 +9,7 @@ import type { DashboardEnvironment } from "./dashboard-parts.ts";
 import { showRule } from "./routing-messages.ts";
 import type { RpcContext } from "./rpc-context.ts";
 
-/** Returns the answer; undefined where there is no question. Throws `missing_field` in live, where it has to be given. */
+/** Returns the answer; undefined if there is no question. Throws `missing_field` in live, where it has to be given. */
 export function routingAnswer(
   { core, name }: DashboardEnvironment,
   { gateway, credentialVersion }: Connection,

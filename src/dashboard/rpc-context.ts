@@ -148,7 +148,7 @@ export class RpcContext {
   async #commitByRight(commit: () => Promise<void>): Promise<void> {
     const { claim } = this.#gate ?? {};
     if (claim !== undefined) {
-      // Durable before the change: where the change then fails, the call never runs a second time.
+      // Durable before the change: if the change then fails, the call never runs a second time.
       await this.#parts.accounts.transaction(async (accounts) => {
         await this.#requireRight(accounts);
         await claim(accounts);

@@ -104,7 +104,7 @@ function contentOf({ at: _, ...content }: ReportedNotice): string {
   return JSON.stringify([content.currency, content.reasonCode, content.network, content.respondBy]);
 }
 
-// An answer, or the end of the time for one, belongs to an inquiry only where nothing says that money is at stake.
+// An answer, or the end of the time for one, belongs to an inquiry only if nothing says that money is at stake.
 function stageOf(notices: readonly ReportedNotice[]): DisputeStage {
   const has = (...events: DisputeEvent[]) => notices.some(({ event }) => events.includes(event));
   if (has("preArbitrationOpened", "preArbitrationWon", "preArbitrationLost")) return "PRE_ARBITRATION";

@@ -261,7 +261,7 @@ const selectConnected: Statement = {
   text: `SELECT credential_version AS "credentialVersion" FROM connection WHERE id = $1`,
 };
 
-/** Binds a dispute to the newest verified credentials of its account; undefined where it takes no answers. */
+/** Binds a dispute to the newest verified credentials of its account; undefined if it takes no answers. */
 export async function bindAnswers(
   core: AskingCore,
   { connectionId, gateway }: { readonly connectionId: ConnectionId; readonly gateway: string },

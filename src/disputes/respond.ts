@@ -205,7 +205,10 @@ async function evidenceOf(core: Core, { sessionId, id, response, loaded, bound }
   };
 }
 
-/** Reads a dispute from the gateway, and records all that the gateway has of its payment; undefined where that is not possible. */
+/**
+ * Reads a dispute from the gateway, and records all that the gateway has of its payment; undefined if that is not
+ * possible.
+ */
 async function readDispute(
   core: Core,
   { bound, captured, dispute, sessionId }: Work,

@@ -3,7 +3,7 @@ import type { Queryable } from "../platform/database.ts";
 import { type ConnectionId, type EndpointId, encodeId, type MerchantId } from "../platform/ids.ts";
 import { type Finding, namedMax, ok, warning } from "./finding.ts";
 
-// Longest failure of an endpoint: a wrong URL is found in an hour, and retries go on for days.
+// Longest failure of an endpoint: a wrong URL is found in an hour, and retries continue for days.
 const endpointFailingSecondsMax = 3_600;
 
 const selectEndpoints = {

@@ -9,7 +9,7 @@ const selectUnanswered = {
          WHERE status = 'REQUESTED' AND created_at < (SELECT app.clock()) - interval '1 hour'`,
 };
 
-/** Returns findings on an environment's disputes; none where no account's disputes are read, and none was answered. */
+/** Returns findings on an environment's disputes; none if no account's disputes are read, and none was answered. */
 export async function examineDisputes(environment: "test" | "live", database: Queryable): Promise<readonly Finding[]> {
   const area = `disputes ${environment}`;
   const { found, feeds } = await examineFeeds(database, { kind: "disputes", what: "disputes", lateHours: 1, area });

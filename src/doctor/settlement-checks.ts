@@ -3,7 +3,7 @@ import type { Queryable } from "../platform/database.ts";
 import { examineFeeds } from "./feed-checks.ts";
 import { type Finding, ok } from "./finding.ts";
 
-/** Returns findings on an environment's settlement; none where no account's statements are read. */
+/** Returns findings on an environment's settlement; none if no account's statements are read. */
 export async function examineSettlement(
   environment: "test" | "live",
   database: Queryable,

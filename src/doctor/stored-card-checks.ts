@@ -12,7 +12,7 @@ const selectStored = {
     FROM payment_method WHERE status = 'ACTIVE'`,
 };
 
-/** Returns findings on an environment's stored cards; none where no card was ever stored. */
+/** Returns findings on an environment's stored cards; none if no card was ever stored. */
 export async function examineStoredCards(environment: "test" | "live", database: Queryable): Promise<Finding[]> {
   type Row = { cards: number; lost: number; stuck: number; unerased: number };
   const [row] = await database.query<Row>(selectStored, []);

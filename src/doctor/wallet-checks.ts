@@ -26,7 +26,7 @@ type Row = {
 
 const soonMs = 30 * 24 * 60 * 60_000;
 
-/** Returns findings on the wallets of an environment's merchants; none where no merchant has set up any. */
+/** Returns findings on the wallets of an environment's merchants; none if no merchant has set up any. */
 export async function examineWallets(environment: "test" | "live", database: Queryable): Promise<Finding[]> {
   const rows = await database.query<Row>(selectWallets, [gatewaysOfNetworkTokens]);
   const area = `wallets ${environment}`;
@@ -101,7 +101,7 @@ const selectVault = {
     FROM wallet_key WHERE environment = $1 AND state <> 'DROPPED'`,
 };
 
-/** Returns findings on the keys of wallets in the vault, and on Google's roots; none where it has no key. */
+/** Returns findings on the keys of wallets in the vault, and on Google's roots; none if it has no key. */
 export async function examineWalletKeys(
   environment: "test" | "live",
   ring: KeyRing | undefined,

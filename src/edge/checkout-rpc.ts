@@ -260,7 +260,7 @@ function openKnown(context: HandlerContext, { environment, sessionId }: Customer
   try {
     if (known) requirePage(context, environment, { ...known, isPayable: true });
   } catch {
-    // The settings may allow it by now.
+    // The settings may allow it meanwhile.
     return undefined;
   }
   return known && { session: known.session, settings: settingsOf(known) };

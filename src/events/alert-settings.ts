@@ -1,6 +1,7 @@
 /**
- * Settings of a merchant's alerts besides their addresses: the topics that it has muted, and its chat's incoming address
- * with the secret that signs the messages. Both are sealed, because whoever has a chat's address can write there.
+ * Settings of a merchant's alerts besides their addresses: the topics that it has muted, and its chat's incoming
+ * address with the secret that signs the messages. Both are sealed, because the holder of a chat's address can write
+ * there.
  */
 
 import type { Database, Queryable, Statement, Tx } from "../platform/database.ts";

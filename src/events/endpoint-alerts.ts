@@ -102,8 +102,8 @@ const acknowledge: Statement = {
 };
 
 /**
- * Records who has acknowledged an alert first; later calls change nothing. An alert not mailed by then stays unmailed.
- * Throws `not_found`.
+ * Records the first member to acknowledge an alert; later calls change nothing. An alert that was not mailed before
+ * stays unmailed. Throws `not_found`.
  */
 export async function acknowledgeAlert(
   queryable: Queryable,

@@ -82,7 +82,7 @@ const findMissedSince: Statement = {
 export type EnabledEndpoint = EndpointChange & { readonly missedSince?: Date | undefined };
 
 /**
- * Enables an endpoint. A paused one goes on as with `resumeEndpoint`. A disabled one gets events from now on; its
+ * Enables an endpoint. A paused one continues as with `resumeEndpoint`. A disabled one gets events from now on; its
  * waiting deliveries are given up and can be recovered (recover-deliveries.ts). Call `clearDisabledEndpoint` before,
  * outside the transaction. A repeat changes nothing.
  */

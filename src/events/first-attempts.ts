@@ -19,7 +19,7 @@ import { type AttemptRecorder, recordEndpoints } from "./record-delivery.ts";
 // to the pool.
 const inHandMax = 256;
 const freshForMs = 5_000;
-// Endpoints answer within milliseconds. A longer post goes on under a lease, and its event is no longer in hand.
+// Endpoints answer within milliseconds. A longer post continues under a lease, and its event is no longer in hand.
 const lingerMs = 2_000;
 // The shorter wait while no more fit in hand: a few endpoints that begin to hang must not delay the others.
 const hurriedLingerMs = 250;
@@ -177,7 +177,7 @@ export class FirstAttempts {
     };
   }
 
-  /** Ends the time in hand of an event: every post has ended, or goes on under a lease. */
+  /** Ends the time in hand of an event: every post has ended, or continues under a lease. */
   #end(event: EventInHand): void {
     if (event.isOver) return;
     event.isOver = true;

@@ -38,9 +38,9 @@ const returnReplay: Statement = {
 /**
  * Posts the event's exact bytes once more under the same id, whatever the delivery's status, and logs the attempt. A
  * 2xx answer ends the delivery. Any other answer changes nothing: a successful delivery stays so, and a waiting one
- * keeps its schedule and its attempts. The endpoint's health is not changed. Throws `state_conflict` where nothing may
- * be posted: at an endpoint that is unverified or disabled, and while a worker is posting the same delivery. `also`
- * runs in the transaction that records the attempt.
+ * keeps its schedule and its attempts. The endpoint's health is not changed. Throws `state_conflict` if nothing may be
+ * posted: at an endpoint that is unverified or disabled, and while a worker is posting the same delivery. `also` runs
+ * in the transaction that records the attempt.
  */
 export async function replayDelivery(
   context: ChangingContext,

@@ -21,7 +21,7 @@ export type SendContext = SealingContext & {
   readonly runtime: Pick<Runtime, "now">;
   readonly log: Pick<Logger, "warn" | "error">;
   readonly egress: Pick<Egress, "post">;
-  /** Undefined where the installation cannot send mail: alerts then only go to chats. */
+  /** Undefined if the installation cannot send mail: alerts then only go to chats. */
   readonly mailer: Pick<Mailer, "send"> | undefined;
   /** Origin of the dashboard, for links; undefined if there is none. */
   readonly dashboardOrigin?: string | undefined;
@@ -86,7 +86,7 @@ const noteRecipientOfEnd: Statement = {
   text: "UPDATE alert SET end_sent_to = end_sent_to || $2::text WHERE id = $1 AND $2 <> ALL (end_sent_to)",
 };
 
-// An alert that ended while its beginning was sent is due again for its end, whatever came of the beginning.
+// An alert that ended while its beginning was sent is due again for its end, whatever the result of the beginning.
 const endSending: Statement = {
   name: "end_sending_of_alert",
   text: "UPDATE alert SET send_at = NULL WHERE id = $1 AND (over_at IS NOT NULL) = $2",

@@ -74,7 +74,7 @@ const setAccount: Statement = {
 /**
  * Activates verified credentials for new attempts; attempts under way keep the version that they began with. Returns
  * false if newer credentials are already in use, so that of two concurrent rotations the later one stays; the earlier
- * is not verified then. `account` is the gateway's own name of the account that they open, where it is known.
+ * is not verified then. `account` is the gateway's own name of the account that they open, if it is known.
  */
 export async function recordVerified(
   tx: Tx,

@@ -179,7 +179,7 @@ export type NotProcessed = {
   readonly type: "notProcessed";
   readonly cause: NotProcessedCause;
   readonly reason: string;
-  /** The gateway's own code, where the gateway answered. */
+  /** The gateway's own code, if the gateway answered. */
   readonly gatewayCode?: string | undefined;
 };
 
@@ -191,7 +191,7 @@ export type Held = {
   readonly networkTransactionId?: string | undefined;
   /** The time at which the gateway releases the hold by itself, if it names one. */
   readonly heldUntil?: Date | undefined;
-  /** The names of its chain, where the payment has a `storedCard` and the gateway gives any. */
+  /** The names of its chain, if the payment has a `storedCard` and the gateway gives any. */
   readonly stored?: StoredAnswer | undefined;
 };
 
@@ -234,7 +234,7 @@ export type CaptureAnswer =
   | Refused
   | Unknown;
 
-/** The names of a capture, where the gateway gives them. */
+/** The names of a capture, if the gateway gives them. */
 export type CaptureRecord = {
   /** The capture's own reference, which some gateways need for a refund. */
   readonly captureReference?: string | undefined;
@@ -264,7 +264,7 @@ export type LookUpAnswer =
   | ({
       readonly type: "captured";
       readonly gatewayReference: string;
-      /** The captured amount in minor units, where it is known; at most the held one. */
+      /** The captured amount in minor units, if it is known; at most the held one. */
       readonly capturedMinor?: number | undefined;
     } & CaptureRecord)
   | { readonly type: "voided" }
@@ -286,7 +286,7 @@ export type CapturedPayment = AttemptAtGateway & {
   readonly gatewayReference: string;
   /** The captured amount, in minor units. */
   readonly capturedMinor: number;
-  /** Absent where the gateway gives none, and for payments older than this field. */
+  /** Absent if the gateway gives none, and for payments older than this field. */
   readonly captureReference?: string | undefined;
 };
 
@@ -320,7 +320,7 @@ export type RefundAnswer =
   /** `isKept`: the gateway repeats this answer to the key, so only a look-up leads on. */
   | (Unknown & { readonly isKept?: true });
 
-/** The gateway's record of one refund. `absent` only where the gateway's record is authoritative. */
+/** The gateway's record of one refund. `absent` only if the gateway's record is authoritative. */
 export type RefundRecord =
   | { readonly type: "succeeded"; readonly gatewayReference: string }
   | { readonly type: "pending"; readonly gatewayReference: string }
@@ -342,9 +342,9 @@ export interface GatewayRefunds {
   /** True if the gateway refunds only amounts that it has reported as captured. */
   readonly needsConfirmedCapture: boolean;
   refund(call: ChangingCall, captured: CapturedPayment, refund: RefundAtGateway): Promise<RefundAnswer>;
-  /** Reads the record of a refund. Where the gateway cannot be read, `cannotTell`: its notifications report. */
+  /** Reads the record of a refund. If the gateway cannot be read, `cannotTell`: its notifications report. */
   lookUpRefund(call: GatewayCall, captured: CapturedPayment, refund: RefundAtGateway): Promise<RefundRecord>;
-  /** Reads every refund of a payment, also those made by hand; undefined if that fails. Absent where it cannot be read. */
+  /** Reads every refund of a payment, also those made by hand; undefined if that fails. Absent if it cannot be read. */
   readonly listRefunds?:
     | ((call: GatewayCall, captured: CapturedPayment) => Promise<readonly ListedRefund[] | undefined>)
     | undefined;
@@ -352,7 +352,7 @@ export interface GatewayRefunds {
 
 /** The part of a connector that answers disputes. Calls never throw and never repeat themselves. */
 export interface GatewayDisputeAnswers {
-  /** False where the explanation has no field: there it is printed in the facts. */
+  /** False if the explanation has no field: there it is printed in the facts. */
   readonly takesExplanation: boolean;
   /** Returns undefined if the gateway does not say. */
   options(call: GatewayCall, dispute: DisputeAtGateway): Promise<ResponseOptions | undefined>;
@@ -392,7 +392,7 @@ export interface GatewayAuthenticator {
    * return: unless the gateway confirms it for exactly this payment, the answer is `notAnswered`.
    */
   complete(call: ChangingCall, attempt: AttemptAtGateway, completion: Completion): Promise<CompletionAnswer>;
-  /** Reads the state of an action; absent where the gateway cannot be read. */
+  /** Reads the state of an action; absent if the gateway cannot be read. */
   askAction?(call: GatewayCall, attempt: AttemptAtGateway, completion: Completion): Promise<ActionAnswer>;
 }
 
@@ -469,31 +469,34 @@ export interface Connector {
   readonly readCapture?: ((call: GatewayCall, captured: CapturedPayment) => Promise<CaptureState>) | undefined;
   /** Returns every check, also those that could not be tried. */
   verify(call: GatewayCall): Promise<readonly VerifyRow[]>;
-  /** The wallets and networks whose device numbers it takes, with a cryptogram and without authentication; absent where it takes none. */
+  /**
+   * The wallets and networks whose device numbers it takes, with a cryptogram and without authentication; absent if it
+   * takes none.
+   */
   readonly acceptsNetworkToken?: NetworkTokens | undefined;
   /** True if a request can make its acquirer ask for an exemption. */
   readonly asksExemptions?: boolean | undefined;
   /** True if it takes a provider's proof. */
   readonly importsProof?: boolean | undefined;
-  /** Absent where no authentication is run, or none that this connector supports. */
+  /** Absent if no authentication is run, or none that this connector supports. */
   readonly authentication?: GatewayAuthenticator | undefined;
-  /** Time for which a hold surely lasts at every account; absent where no hold may be captured later. */
+  /** Time for which a hold surely lasts at every account; absent if no hold may be captured later. */
   readonly holdLifeMs?: number | undefined;
-  /** Absent where the connector refunds nothing. */
+  /** Absent if the connector refunds nothing. */
   readonly refunds?: GatewayRefunds | undefined;
-  /** Absent where disputes cannot be read: notifications report them. */
+  /** Absent if disputes cannot be read: notifications report them. */
   readonly disputes?: GatewayDisputes | undefined;
   /** Absent if the gateway has no statements of its payouts. */
   readonly statements?: GatewayStatements | undefined;
-  /** Absent where disputes are answered in the gateway's own pages alone. */
+  /** Absent if disputes are answered in the gateway's own pages alone. */
   readonly disputeAnswers?: GatewayDisputeAnswers | undefined;
-  /** The chains whose renewals it sends; absent where it stores and continues none. */
+  /** The chains whose renewals it sends; absent if it stores and continues none. */
   readonly storedCards?: "own" | "network" | undefined;
   /** True if it stores a card with a payment of 0, of which nothing is captured or voided. */
   readonly setsUp?: boolean | undefined;
   /** True if a set-up leaves a card at the gateway: a `void` of 0 ends the set-up, also one whose answer was lost, and erases its card. */
   readonly keepsSetUps?: boolean | undefined;
-  /** Erases a payment method that the gateway keeps; a repeat succeeds. Absent where it keeps none. */
+  /** Erases a payment method that the gateway keeps; a repeat succeeds. Absent if it keeps none. */
   readonly eraseMethod?: ((call: ChangingCall, stored: StoredMethod) => Promise<EraseAnswer>) | undefined;
   /** Checks the signature, then reads; absent if the gateway sends nothing. */
   readNotification?(credentials: Credentials, notification: RawNotification): Promise<NotificationReading>;

@@ -36,7 +36,10 @@ export type Notification = {
   readonly refundReference?: string | undefined;
   /** The reference of the authorization, also in notifications about its capture, void or refund. */
   readonly gatewayReference: string;
-  /** The own reference of the capture, void, refund or dispute: two captures of one authorization differ in it. Absent where the gateway gives none. */
+  /**
+   * The own reference of the capture, void, refund or dispute: two captures of one authorization differ in it. Absent
+   * if the gateway gives none.
+   */
   readonly modificationReference?: string | undefined;
   readonly amount?: Amount | undefined;
   /** Present only with kind `declined`. */

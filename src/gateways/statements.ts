@@ -88,7 +88,7 @@ export type ListedStatements = {
       readonly page?: string | undefined;
     },
   ) => Promise<StatementPage<StatementLine>>;
-  /** Absent where the lines of a payout are not known. */
+  /** Absent if the lines of a payout are not known. */
   readonly readPayouts?: (
     call: GatewayCall,
     query: { readonly since: Date; readonly page?: string | undefined },

@@ -45,8 +45,9 @@ export const unshown: Unknown = {
 export const notAnswered: NotAnswered = { type: "notAnswered" };
 
 /**
- * Reports whether a gateway, or a firewall before it, refused a completing request with this status. Whoever opens a return chooses its text,
- * and so may cause this. A timeout and a limit of requests (408, 429) say nothing about the text.
+ * Reports whether a gateway, or a firewall before it, refused a completing request with this status. The sender of a
+ * return chooses its text, and so may cause this. A timeout and a limit of requests (408, 429) say nothing about the
+ * text.
  */
 export function refusesReturn(status: number): boolean {
   return status >= 400 && status < 500 && !repeatable.has(status);

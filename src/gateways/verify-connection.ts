@@ -125,8 +125,8 @@ type Payment = Amount & { readonly id: AttemptId; readonly gatewayReference: str
 type Opened = { readonly account?: string | undefined; readonly rows: readonly VerifyRow[] };
 
 /**
- * Compares the account that staged credentials open with the one in use: payments of the connection are refunded with the
- * newest credentials, and another account does not know them. Where either cannot be read, the credentials must find a
+ * Compares the account that staged credentials open with the one in use: payments of the connection are refunded with
+ * the newest credentials, and another account does not know them. If either cannot be read, the credentials must find a
  * payment of the connection. Without one, they are refused if the account in use is known.
  */
 async function compareAccount(

@@ -15,7 +15,7 @@ const second = 1_000;
 // Longest wait of a migration for a table: all later statements wait behind it, so payments have to survive it
 // (statements wait for 5 s) and customers should hardly notice it.
 const migrationLockWaitMs = second;
-// Pause between two attempts, in which the statements that waited behind the first one go on.
+// Pause between two attempts, in which the statements that waited behind the first one continue.
 const migrationPauseMs = second;
 // Attempts for one lock: within a minute a payment's transaction is long over, so a person or a report holds the table.
 const migrationLockTries = 30;

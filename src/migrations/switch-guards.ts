@@ -1,4 +1,7 @@
-/** Switches the guards of payments off and on, for the demo's past and for tests. Only the owner of the tables can. */
+/**
+ * Switches the guards of payments off and on, for the demo's past and for tests. Only the owner of the tables may do
+ * so.
+ */
 
 /**
  * Returns the SQL that switches every guard of sessions, attempts, authentications and payments with stored cards, in each partition. Within a transaction, it is for

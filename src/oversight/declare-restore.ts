@@ -77,7 +77,7 @@ export async function declareRestore(
   }
   await asOwner.query(takeDoubtfulRecoveries, []);
   await asOwner.query(setRestored, []);
-  // This comes last: until then no session that is not yet in doubt goes on, and nothing is refunded.
+  // This comes last: until then no session that is not yet in doubt continues, and nothing is refunded.
   await confirmTimeline(asOwner);
   return sessions;
 }
@@ -102,8 +102,8 @@ const setTimeline: Statement = {
 
 /**
  * Confirms that the database is complete on the timeline and in the cluster that its server writes now, so that
- * sessions go on (src/migrations/environment/restore-guards.sql). Must be called as the owner of the database. Returns
- * that timeline, or undefined when it was confirmed before.
+ * sessions continue (src/migrations/environment/restore-guards.sql). Must be called as the owner of the database.
+ * Returns that timeline, or undefined when it was confirmed before.
  */
 export async function confirmTimeline(asOwner: Queryable): Promise<string | undefined> {
   await asOwner.query(rankRestored, []);
@@ -180,7 +180,7 @@ const wake: Statement = {
   text: "UPDATE payment_session SET lease_epoch = lease_epoch + 1, lease_until = app.clock() WHERE id = $1",
 };
 
-/** The result of a release: whether the session goes on, and the attempts by which it may still take money. */
+/** The result of a release: whether the session continues, and the attempts by which it may still take money. */
 export type Release = {
   readonly isReleased: boolean;
   readonly merchantId: MerchantId;
@@ -188,7 +188,7 @@ export type Release = {
 };
 
 /**
- * Releases a session from doubt by the decision of a person who has checked every gateway. It then goes on by its own
+ * Releases a session from doubt by the decision of a person who has checked every gateway. It then continues by its own
  * rows: a hold of its attempts may be adopted and captured, to which the person has to have agreed. Returns undefined
  * when the session is not in doubt.
  */
@@ -313,7 +313,7 @@ function whyNotAmount(
 const otherReference = "the one you named is: at PayPal it may be this payment's capture, which has a separate id";
 const waitsForConfirmation =
   "A decision about this attempt is waiting for another person. Withdraw it with `switchyard rpc PaymentService/WithdrawAttemptDecision`, then repeat this command.";
-/** Returns the stored attempt, or opens a new row for it. Undefined where no connection of the merchant made it. */
+/** Returns the stored attempt, or opens a new row for it. Undefined if no connection of the merchant made it. */
 async function knownOrReopened(
   tx: Tx,
   merchantId: MerchantId,

@@ -42,7 +42,7 @@ const insertOrphan: Statement = {
 
 /**
  * Records a hold that was found for an attempt, if the attempt is final without a hold; a hold of any other attempt is
- * left alone. Where the reference is, or may be, another attempt's, a work item asks a person. Returns true when an
+ * left alone. If the reference is, or may be, another attempt's, a work item asks a person. Returns true when an
  * orphaned authorization was recorded.
  */
 export async function recordOrphan(core: Core, orphan: Orphan, foundBy: FoundBy): Promise<boolean> {

@@ -15,7 +15,7 @@ type OpenAttempts = { readonly attempts: number; readonly oldestSeconds: number 
 
 /** The figures of one environment. Every rule and every kind has its number, even when it is 0. */
 export type RecoveryFigures = {
-  /** Current violations of each rule, even where a person has closed the row. */
+  /** Current violations of each rule, even if a person has closed the row. */
   readonly violations: Readonly<Record<AuditRule, number>>;
   readonly openItems: Readonly<Record<WorkItemKind, number>>;
   readonly alarms: Readonly<Record<WorkItemKind, number>>;

@@ -2,8 +2,8 @@
 import type { Queryable, Statement } from "./statement.ts";
 
 /**
- * A statement that calls one function of the database. `together` calls it for each row of its arrays; where `locks`, its last
- * parameter is the lock timeout, for a function locks rows.
+ * A statement that calls one function of the database. `together` calls it for each row of its arrays. If `locks` is
+ * true, the function locks rows, and the last parameter is the lock timeout.
  */
 export type Call = Statement & { readonly together: Statement; readonly locks?: boolean };
 

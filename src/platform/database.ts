@@ -36,7 +36,7 @@ function parseSafeInteger(text: string): number {
 // The function with which the driver itself writes values (node_modules/pg/lib/index.js, 2026); its types omit it.
 const { prepareValue } = (driver as unknown as { utils: { prepareValue(value: unknown): unknown } }).utils;
 
-/** The texts of the named statements of a database, by name; undefined where it keeps no names. */
+/** The texts of the named statements of a database, by name; undefined if it keeps no names. */
 type Texts = Map<string, string> | undefined;
 
 // Throws here, before anything is sent, for what the driver would refuse between two statements: a value that it cannot

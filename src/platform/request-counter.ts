@@ -240,7 +240,7 @@ export class RequestStock {
   }
 }
 
-/** The origin of a call; the network is undefined where addresses are not counted. */
+/** The origin of a call; the network is undefined if addresses are not counted. */
 export type Caller = { readonly network: string | undefined; readonly session: string };
 
 type Waiting<Verdict> = {

@@ -7,7 +7,7 @@ import { sha256 } from "./secrets.ts";
 
 /** `merchant_settings.wallets`: the public halves of what the vault decrypts with. The dashboard is its one writer. */
 export type MerchantWallets = {
-  /** ISO 3166, two letters: where the merchant is. */
+  /** The merchant's country, two letters by ISO 3166. */
   readonly countryCode?: string | undefined;
   readonly apple?:
     | {

@@ -348,7 +348,7 @@ async function startLoops(
   await Promise.race([nats.connected, core.sleep(natsPatienceMs)]);
   const streamWatch = new StreamWatch({ nats, stream, log });
   metrics.addReadiness(() => ({
-    // Without NATS all work goes on; a fault that a person has to repair should stop a rollout.
+    // Without NATS all work continues; a fault that a person has to repair should stop a rollout.
     isReady: streamWatch.state === "in_order" || streamWatch.state === "unreachable",
     line: `${label}: ${streamWatch.problem ?? `event stream ${streamWatch.state}`}`,
   }));

@@ -64,7 +64,7 @@ export async function serve(roles: readonly Role[]): Promise<Serving> {
   };
 }
 
-/** Opens tracing. The tracer is loaded only where there is a collector. */
+/** Opens tracing. The tracer is loaded only if there is a collector. */
 async function openTracing(roles: readonly Role[], config: Config, log: Logger): Promise<Tracing> {
   const { tracesEndpoint: endpoint, tracesRatio: ratio } = config;
   if (endpoint === undefined) return untraced;

@@ -60,8 +60,8 @@ const lockRefunder: Statement = {
 };
 
 /**
- * Makes the refunds of one member or key take turns, until the transaction ends. Take it before the session's lock. Renewals go
- * on, unlike under the configuration's lock.
+ * Makes the refunds of one member or key take turns, until the transaction ends. Take it before the session's lock.
+ * Renewals continue, unlike under the configuration's lock.
  */
 export async function lockCap(tx: Tx, id: MemberId | KeyId): Promise<void> {
   await tx.query(lockRefunder, [id]);

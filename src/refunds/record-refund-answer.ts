@@ -22,7 +22,7 @@ import {
 } from "./next-refund-step.ts";
 import { itemOf, moveRefund, recordEnd } from "./refund-rows.ts";
 
-/** Pause in which only a person can go on. */
+/** Pause in which only a person can continue. */
 export const daily = 24 * 60 * 60_000;
 
 export type Current = { readonly loaded: Payment; readonly refund: Refund };
@@ -94,7 +94,7 @@ async function repeatUnmade(tx: Tx, core: Core, sent: Sent): Promise<void> {
   await repeatLater(tx, core, sent, false);
 }
 
-/** Records that the gateway has a refund. Returns false if that is no news, also where a person is alarmed about it. */
+/** Records that the gateway has a refund. Returns false if that is no news, also if a person is alarmed about it. */
 async function recordMade(
   tx: Tx,
   core: Core,
@@ -151,7 +151,7 @@ export async function emitPending(tx: Tx, core: Core, { loaded, refund }: Curren
   await emitEvent(tx, core, loaded.session, "refund.pending", { refundId: refund.id });
 }
 
-/** Records the refunds that the gateway lists; undefined where the list could not be read. */
+/** Records the refunds that the gateway lists; undefined if the list could not be read. */
 export async function recordList(
   tx: Tx,
   core: Core,

@@ -5,7 +5,7 @@ import { nameOfBrand } from "./card-brand-name.ts";
 
 const none: RoutingCases = { list: [], cardRanges: [] };
 
-/** Returns one sentence for each difference, none where the cases are equal. */
+/** Returns one sentence for each difference, none if the cases are equal. */
 export function describeCases(
   before: RoutingCases | null | undefined,
   after: RoutingCases | null | undefined,
@@ -57,7 +57,7 @@ function describeCase({ conditions, connectionIds, split, authentication }: Rout
 
 type NameOf = (connectionId: string) => string;
 
-/** Returns the differences of the default plan's split, one sentence; none where the splits are equal. */
+/** Returns the differences of the default plan's split, one sentence; none if the splits are equal. */
 export function describeSplit(
   before: Split | null | undefined,
   after: Split | null | undefined,

@@ -44,7 +44,7 @@ export function shareOf({ attempts, counted }: Share): number {
 
 /**
  * `worse` is the direction of a worse share, `history` the number of attempts that showed the usual one. A gateway that
- * was not called has nothing that could go on.
+ * was not called has nothing that could continue.
  */
 function judge(recent: Share, rule: { usual: number; history: number; worse: 1 | -1; attemptsMin: number }): Verdict {
   if (recent.attempts === 0) return "good";

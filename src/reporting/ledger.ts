@@ -35,7 +35,7 @@ const selectIsClosed: Statement = {
 // Sessions of a merchant, of all time, up to which its own are read instead of all that moved money in these days.
 const fewSessions = 10_000;
 
-// Planned for its merchant, for a plan for any merchant may read the others' sessions.
+// Planned for its merchant, because a plan for any merchant may read the others' sessions.
 const selectHasFew: Statement = {
   name: unnamed,
   text: `SELECT count(*) <= $2 AS "hasFew" FROM (SELECT FROM payment_session WHERE merchant_id = $1 LIMIT $2::int + 1) counted`,

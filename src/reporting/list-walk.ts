@@ -59,7 +59,7 @@ export type Walk = {
   readonly matches: (parameters: Parameters) => string;
 };
 
-/** A page of a list. It may hold fewer rows than requested although the list goes on. */
+/** A page of a list. It may hold fewer rows than requested although the list continues. */
 export type WalkedPage<Row> = {
   readonly rows: readonly Row[];
   /** The position of the last row that was checked; undefined at the end of the list. */

@@ -87,7 +87,7 @@ const selectPast: Statement = {
     ORDER BY s.id DESC`,
 };
 
-/** Lists sessions created since a given time, newest first, and before the session `before` where one is given. */
+/** Lists sessions created since a given time, newest first, and before the session `before` if one is given. */
 export async function listPastSessions(
   queryable: Queryable,
   options: { merchantId: MerchantId; since: Date; before?: string | undefined; count: number },

@@ -28,7 +28,7 @@ export type PaymentFilter = MoneyFilter & {
   readonly cardLast4?: string | undefined;
   /** True for payments that another gateway than the first captured. */
   readonly failover?: boolean | undefined;
-  /** True for payments with a dispute, whatever became of it; a network's report of fraud counts. */
+  /** True for payments with a dispute, whatever its end; a network's report of fraud counts. */
   readonly disputed?: boolean | undefined;
   /** Selects, of the disputes that the filter matches, those with this status. */
   readonly disputeStatus?: DisputeStatus | undefined;

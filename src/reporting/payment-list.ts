@@ -177,8 +177,8 @@ async function planWalk(queryable: Queryable, wanted: Omit<Wanted, "count">): Pr
 }
 
 /**
- * Finds the payments with a dispute, whose order reference begins with the text, or whose card ends in the digits; undefined
- * where they are too many to be checked separately.
+ * Finds the payments with a dispute, whose order reference begins with the text, or whose card ends in the digits;
+ * undefined if they are too many to be checked separately.
  */
 async function findAmong(
   queryable: Queryable,
@@ -250,7 +250,8 @@ export async function findByNamePrefix(
   return findByPrefix(queryable, `${name} IS NOT NULL AND lower(${name}) LIKE lower($2)`, wanted);
 }
 
-// Planned for its text, for only then the index of beginnings serves it, and without an order, which would have it walk the payments.
+// Planned for its text, because only then the index of beginnings serves it, and without an order, which would have it
+// walk the payments.
 async function findByPrefix(
   queryable: Queryable,
   condition: string,

@@ -114,7 +114,7 @@ export async function findPayout(
   return undefined;
 }
 
-// The line's own name is hashed, for it may have characters that no page token has.
+// The line's own name is hashed, because it may have characters that no page token has.
 const selectLines: Statement = {
   name: unnamed,
   text: `

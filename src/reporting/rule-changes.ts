@@ -17,7 +17,7 @@ const switchInWords: Record<FailoverSwitch, string> = {
 };
 
 /**
- * Returns one sentence for each difference, none where the rules are equal. `nameOf` returns the display name of a
+ * Returns one sentence for each difference, none if the rules are equal. `nameOf` returns the display name of a
  * connection.
  */
 export function describeRuleChanges(

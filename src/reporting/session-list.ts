@@ -26,7 +26,7 @@ type Wanted = {
   readonly now: Date;
 };
 
-/** A page. It may hold fewer sessions than requested, or none, although the list goes on. */
+/** A page. It may hold fewer sessions than requested, or none, although the list continues. */
 export type SessionPage = { readonly sessions: readonly PaymentSession[]; readonly nextPageToken?: string };
 
 const sessionColumns = columnsOf(PaymentSessionEntity, "s");

@@ -6,7 +6,7 @@ import { amountInWords } from "../platform/money.ts";
 
 type Found = Matter & { readonly detail: string; readonly since?: Date };
 
-// A payout that does not add up is a matter for a month: whoever reads the alert has looked at it by then.
+// A payout that does not add up is shown for a month, in which the reader of the alert has looked at it.
 const selectFeeds: Statement = {
   name: "select_settlement_to_alert",
   text: `

@@ -10,7 +10,7 @@ import type { ConnectionId } from "../platform/ids.ts";
 import type { DraftPlan } from "./draft-route.ts";
 import type { MeasuredPlan } from "./measured-plans.ts";
 
-/** A gateway's answer; undefined where the attempt does not show how the gateway answers. */
+/** A gateway's answer; undefined if the attempt does not show how the gateway answers. */
 export type PastAnswer =
   | { readonly type: "held" }
   | ({ readonly type: "failed"; readonly allowsAgain?: boolean } & Omit<Failure, "gateway" | "again">)

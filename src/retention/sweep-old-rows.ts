@@ -7,7 +7,7 @@ import type { Database, Statement } from "../platform/database.ts";
 
 const day = 24 * 60 * 60_000;
 
-// Rows that one statement removes: it takes milliseconds, and the next one goes on.
+// Rows that one statement removes: it takes milliseconds, and the next one continues.
 const retentionSweepRows = 1_000;
 // Counts of payments: the longest range of the analytics, and two days for the edges of time zones.
 const countsRetentionMs = 1_098 * day;

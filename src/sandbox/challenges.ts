@@ -12,7 +12,7 @@ import type { Reference } from "./ledger.ts";
 export type SentProof = { readonly dsTransactionId: string; readonly cryptogram: string };
 
 type Saving = {
-  /** The acquirer's name for the customer; empty where it takes none. */
+  /** The acquirer's name for the customer; empty if it takes none. */
   readonly customer: string;
   /** The merchant side's pseudonym, where the acquirer's name is another. */
   readonly pseudonym?: string | undefined;

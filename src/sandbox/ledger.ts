@@ -465,7 +465,7 @@ export class Ledger {
   }
 }
 
-/** Returns the card network's name for an authorization, 15 characters like Visa's; undefined where it has none. */
+/** Returns the card network's name for an authorization, 15 characters like Visa's; undefined if it has none. */
 export function networkIdOf({ id, declineCode, hasNoNetworkId }: Authorization): string | undefined {
   const hasNone = declineCode !== undefined || hasNoNetworkId === true;
   return hasNone ? undefined : id.replace(/auth_|-/g, "").slice(0, 15);

@@ -121,7 +121,7 @@ async function recordFailure(core: Core, { feed, everyMs }: Reader, { type, reas
   return updateFeed(core, feed, { nextInMs: blockedMs, blockedReason: reason.slice(0, 200) });
 }
 
-/** The place where a list goes on: a stage, the payout whose lines are read, and the gateway's own place. */
+/** The place where a list continues: a stage, the payout whose lines are read, and the gateway's own place. */
 type Place = { readonly stage: "lines" | "payouts" | "of"; readonly payout: string; readonly page: string | undefined };
 
 const separator = "|";

@@ -12,7 +12,10 @@ export function customerOf({ headers }: IncomingMessage): Customer | undefined {
   return Object.hasOwn(customers, name) ? customers[name] : undefined;
 }
 
-/** Returns the cookie that signs a customer in, or whoever it is out. Other sites' pages do not send it along with a form. */
+/**
+ * Returns the cookie that signs a customer in, or signs the current one out. Other sites' pages do not send it along
+ * with a form.
+ */
 export function cookieOf(name: string): string {
   const isKnown = Object.hasOwn(customers, name);
   return `customer=${isKnown ? name : ""}; Path=/; HttpOnly; SameSite=Lax${isKnown ? "" : "; Max-Age=0"}`;

@@ -49,9 +49,9 @@ export function parsePathTemplate(text: string): PathTemplate {
 }
 
 /**
- * Returns the text that a variable captures from the raw segments of a matching path. `%2F` is decoded only where
- * exactly one segment is captured; elsewhere it could not be distinguished from a slash. Undefined if the
- * percent-encoding is broken.
+ * Returns the text that a variable captures from the raw segments of a matching path. `%2F` is decoded only if exactly
+ * one segment is captured; elsewhere it could not be distinguished from a slash. Undefined if the percent-encoding is
+ * broken.
  */
 export function captureVariable({ start, end }: PathVariable, rawSegments: readonly string[]): string | undefined {
   const captured = rawSegments.slice(start, end);

@@ -27,7 +27,7 @@ export function checkBodyHeaders({ headers }: IncomingMessage): void {
   }
 }
 
-/** Reports that a request announces no content at all. Where the body is the whole message, it is an empty one. */
+/** Reports that a request announces no content at all. If the body is the whole message, it is an empty one. */
 export function hasNoBody({ headers }: IncomingMessage): boolean {
   return headers["content-type"] === undefined && !announcesContent(headers);
 }

@@ -104,8 +104,8 @@ function openChild(node: Node, segment: Segment): Node {
 }
 
 /**
- * Collects the matching tables. Segments are decoded, undefined where that failed: such a segment matches no literal,
- * but may fill a variable and be reported.
+ * Collects the matching tables. Segments are decoded, undefined if that failed: such a segment matches no literal, but
+ * may fill a variable and be reported.
  */
 function collect(node: Node, segments: readonly (string | undefined)[], verb: string): MethodTable[] {
   const found: MethodTable[] = [];

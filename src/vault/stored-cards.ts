@@ -85,9 +85,9 @@ export async function storeCard(
 }
 
 /**
- * Makes a stored card a token of one session, which counts as a card that was entered there. Where `needsCode`, the token
- * has no uses until `addSecurityCode`. Undefined if there is no such card. Throws as `keepCard`, and `unavailable` without
- * the keys for it.
+ * Makes a stored card a token of one session, which counts as a card that was entered there. If `needsCode`, the token
+ * has no uses until `addSecurityCode`. Undefined if there is no such card. Throws as `keepCard`, and `unavailable`
+ * without the keys for it.
  */
 export async function openCard(
   database: Database,

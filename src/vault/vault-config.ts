@@ -75,7 +75,7 @@ export type VaultEnvironment = {
   readonly walletTestRoots?: WalletTestRoots | undefined;
   /** The test cards whose payments count against card testing. Absent in live, where every card counts. */
   readonly countedCards?: ReadonlySet<string> | undefined;
-  /** The only numbers accepted. Absent where real cards are expected. */
+  /** The only numbers accepted. Absent if real cards are expected. */
   readonly testCards?: ReadonlySet<string> | undefined;
   /** Hosts, with port, of emulators that replace gateways; without them, a sandbox gateway may run on loopback. */
   readonly sandboxHosts?: readonly string[];

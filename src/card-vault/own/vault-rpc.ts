@@ -324,7 +324,8 @@ function openSessionWith(vault: { signing: SigningKey; origin: string; apiOrigin
       profileId,
       sdkAuthorization: signSessionGrant(vault.signing, grant),
       sdkUrl: `${vault.origin}/sdk.js`,
-      // A page that is reloaded while its customer is at the bank needs a frame, even where the session would have expired.
+      // A page that is reloaded while its customer is at the bank needs a frame, even if the session would have
+      // expired.
       framePolicy: framePolicyOf({ origins, expiresAt: new Date(session.expiresAt.getTime() + vaultGraceMs) }),
     };
   };

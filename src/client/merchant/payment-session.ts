@@ -23,7 +23,7 @@ export type NewPaymentSession = {
   readonly captureBy?: string | undefined;
   /** The session that this one takes the place of, such as for a changed cart: it ends with the creation. */
   readonly replaces?: string | undefined;
-  /** Takes a second payment of the order, also where your settings refuse repeated orders. */
+  /** Takes a second payment of the order, also if your settings refuse repeated orders. */
   readonly allowRepeatedOrder?: boolean | undefined;
   /** Your reference of the customer, who may pay with the cards stored under it: give it for a signed-in customer only. */
   readonly customerRef?: string | undefined;

@@ -239,8 +239,8 @@ export class RestClient {
   }
 
   /**
-   * Makes the link by which the customer pays a charge that is not paid; a charge has one. Send it to the customer alone: whoever has it can
-   * pay with the customer's stored cards.
+   * Makes the link by which the customer pays a charge that is not paid; a charge has one. Send it to the customer
+   * alone: its holder can pay with the customer's stored cards.
    */
   createRecoveryLink(agreementId: string, link: NewRecoveryLink, options: CallOptions = {}): Promise<RecoveryLink> {
     const headers = { "content-type": "application/json" };

@@ -32,7 +32,7 @@ export type AuthenticationStep =
     }
   | { readonly type: "wait"; readonly until: Date };
 
-/** Returns the open authentication of an attempt; undefined where none is open. */
+/** Returns the open authentication of an attempt; undefined if none is open. */
 export function openAuthenticationOf({ authentications }: Payment, { id }: Pick<Attempt, "id">) {
   return authentications.find(({ attemptId, completedAt }) => attemptId === id && completedAt === null);
 }

@@ -48,7 +48,7 @@ export function stepOfProvider(
   const { status, deadlineAt } = authentication;
   if (session.unrecordedCheckAt) return { type: "giveUpProvider", authentication, as: "ABANDONED" };
   if (authentication.cancelAskedAt) return { type: "giveUpProvider", authentication, as: "CANCELLED" };
-  // Whatever fails again and again until then, the payment ends.
+  // The payment ends, even if the same failure repeats until then.
   if (deadlineAt.getTime() + lookTimeMs <= readAt.getTime()) {
     return { type: "giveUpProvider", authentication, as: "ABANDONED" };
   }

@@ -207,7 +207,7 @@ async function recordDeclinedAction(
 }
 
 /**
- * Ends a wait without an answer. Where a hold appears only after our completing request, the gateway's own record of the
+ * Ends a wait without an answer. If a hold appears only after our completing request, the gateway's own record of the
  * action is then cancelled, once: it can no longer be completed.
  */
 export async function giveUp(work: Work, asked: Asked, as: GivenUp): Promise<Reloaded> {

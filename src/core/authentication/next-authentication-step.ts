@@ -36,8 +36,8 @@ export function stepOfAuthentication(
 }
 
 /**
- * Returns what comes before the plan goes on, while an attempt may still be opened: a provider's authentication before
- * the gateway `to`, or the repeat that follows one.
+ * Returns what comes before the plan continues, while an attempt may still be opened: a provider's authentication
+ * before the gateway `to`, or the repeat that follows one.
  */
 export function stepBeforePlan(
   loaded: Payment,

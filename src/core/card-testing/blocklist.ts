@@ -52,7 +52,7 @@ const selectParts: Statement = {
 };
 type PartsRow = { card: string | null; cardLast4: string | null; email: string | null; network: string | null };
 
-/** Returns the parts of a merchant's payment that can be blocked; undefined where it has no such payment. */
+/** Returns the parts of a merchant's payment that can be blocked; undefined if it has no such payment. */
 export async function findBlockable(
   queryable: Queryable,
   { merchantId, sessionId }: { readonly merchantId: MerchantId; readonly sessionId: SessionId },
@@ -96,7 +96,10 @@ const insertEntry: Statement = {
     RETURNING ${columns}`,
 };
 
-/** Adds an entry, in a transaction that has locked the merchant's configuration. Throws `state_conflict` where one blocks this already, or the list is full. */
+/**
+ * Adds an entry, in a transaction that has locked the merchant's configuration. Throws `state_conflict` if one blocks
+ * this already, or the list is full.
+ */
 export async function addEntry(
   tx: Tx,
   merchantId: MerchantId,
@@ -122,7 +125,7 @@ const endStatement: Statement = {
     RETURNING ${columns}`,
 };
 
-/** Ends an entry of the merchant. Returns undefined where it has no such entry that blocks. */
+/** Ends an entry of the merchant. Returns undefined if it has no such entry that blocks. */
 export async function endEntry(tx: Tx, merchantId: MerchantId, entryId: BlockId): Promise<BlocklistEntry | undefined> {
   const [entry] = await tx.query<BlocklistEntry>(endStatement, [entryId, merchantId]);
   return entry;

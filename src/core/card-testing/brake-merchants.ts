@@ -82,7 +82,7 @@ const selectNow: Statement = { name: "select_clock_of_braking", text: "SELECT ap
 type Parts = Pick<Core, "runtime"> & {
   readonly isTest: boolean;
   readonly database: Queryable;
-  /** Absent where a person waits for the outcome. */
+  /** Absent if a person waits for the outcome. */
   readonly log?: Core["log"];
 };
 

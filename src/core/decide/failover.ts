@@ -17,7 +17,7 @@ export type FailoverDecision =
       readonly to: PlannedConnection;
       readonly because: string;
       readonly round: 1;
-      /** Authenticates before the repeat; absent where the gateway does so itself. */
+      /** Authenticates before the repeat; absent if the gateway does so itself. */
       readonly provider?: PlannedProvider | undefined;
     }
   | {

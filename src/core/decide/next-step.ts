@@ -233,7 +233,8 @@ const switchOf: Record<Exclude<FailureKind, "FRAUD">, FailoverSwitch> = {
 
 /**
  * Returns the next connection of the plan unless a stop, a missing card, the rule, the end of the plan or the time
- * budget forbids it; they are checked in this order. Before the plan goes on, a gateway that allows it gets the payment once more.
+ * budget forbids it; they are checked in this order. Before the plan continues, a gateway that allows it gets the
+ * payment once more.
  */
 export function decideNext(
   failure: Failure,

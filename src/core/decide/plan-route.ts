@@ -64,7 +64,7 @@ export type Plan = {
 /**
  * Plans at most five connections in the rule's order. Priorities keep the rule's numbers, so a skipped connection
  * leaves a gap. A failing connection is left out only while there is another: a poor chance is better than none.
- * `canAsk` is false where the page cannot show an action: no gateway and no provider can ask the customer then.
+ * `canAsk` is false if the page cannot show an action: no gateway and no provider can ask the customer then.
  */
 export function planRoute(route: Route, { canAsk = true }: { readonly canAsk?: boolean } = {}): Plan {
   const isAlways = route.authentication === "ALWAYS";
@@ -80,9 +80,9 @@ export function planRoute(route: Route, { canAsk = true }: { readonly canAsk?: b
 }
 
 /**
- * Plans as under ALWAYS whatever the rule says, and asks for no exemption. Undefined where no gateway and no provider can
- * ask the customer. Where a provider that has to be available is down, gateways ask in its place, unless the rule itself says ALWAYS: then
- * it stops such a payment.
+ * Plans as under ALWAYS whatever the rule says, and requests no exemption. Undefined if no gateway and no provider can
+ * challenge the customer. If a provider that has to be available is down, gateways authenticate in its place, unless
+ * the rule itself says ALWAYS: then it stops such a payment.
  */
 export function planAsked(route: Route, { canAsk }: { readonly canAsk: boolean }): Plan | undefined {
   const policy = route.policy && { ...route.policy, exemptions: [] };

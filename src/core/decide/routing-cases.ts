@@ -204,7 +204,7 @@ function check(name: keyof RouteConditions, conditions: RouteConditions, facts: 
 }
 
 /**
- * Reports whether each payment that meets the first conditions also meets the others. Hours are compared only where both
+ * Reports whether each payment that meets the first conditions also meets the others. Hours are compared only if both
  * are equal, so false may be wrong, but true never is.
  */
 export function implies(conditions: RouteConditions, others: RouteConditions): boolean {

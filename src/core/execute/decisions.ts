@@ -27,9 +27,9 @@ import type { Work } from "./work.ts";
 export type RecordedDecision = {
   readonly attemptId: AttemptId;
   readonly decision: Decision;
-  /** The gateway's reference of the captured payment; null where the attempt is given up. */
+  /** The gateway's reference of the captured payment; null if the attempt is given up. */
   readonly reference: string | null;
-  /** The captured amount; null where it is the ordered one. */
+  /** The captured amount; null if it is the ordered one. */
   readonly amountMinor: number | null;
   readonly currency: string;
   readonly reason: string;
@@ -56,7 +56,7 @@ export type DecidedAttempt = {
 /**
  * Returns the decisions that a person may take about an attempt now. Its void never ends, or its capture stays
  * unanswered after the last moment at which the flow would have tried another gateway. A held payment that no worker
- * ends in time can be given up. CAPTURED is allowed only where the capture was ordered and not definitively refused, and
+ * ends in time can be given up. CAPTURED is allowed only if the capture was ordered and not definitively refused, and
  * only while the session has not ended: one capture then belongs to the session, or none.
  */
 export function decisionsOpen(loaded: Payment, attempt: Attempt): readonly Decision[] {
@@ -120,9 +120,9 @@ export type DecisionChange = {
 };
 
 /**
- * Stores a decision and replaces one that is not confirmed yet. It takes effect at once where no second person is
- * needed. `isAdopted` also allows it while the session is in doubt after a restore. Throws `not_found`, and
- * `state_conflict` where the attempt cannot be ended this way.
+ * Stores a decision and replaces one that is not confirmed yet. It takes effect at once if no second person is needed.
+ * `isAdopted` also allows it while the session is in doubt after a restore. Throws `not_found`, and `state_conflict` if
+ * the attempt cannot be ended this way.
  */
 export async function decideAttempt(
   tx: Tx,
@@ -153,7 +153,7 @@ const confirm: Statement = {
 
 /**
  * Confirms a decision in the name of a second person, who has seen its content. Throws `not_found`, and
- * `state_conflict` where the decision has changed since, is not waiting for confirmation, or was made by this person.
+ * `state_conflict` if the decision has changed since, is not waiting for confirmation, or was made by this person.
  */
 export async function confirmDecision(
   tx: Tx,
@@ -185,7 +185,7 @@ const withdraw: Statement = {
   text: "SELECT FROM app.withdraw_decision($1, $2)",
 };
 
-/** Withdraws a decision that is not confirmed yet. Throws `not_found`, and `state_conflict` where there is none. */
+/** Withdraws a decision that is not confirmed yet. Throws `not_found`, and `state_conflict` if there is none. */
 export async function withdrawDecision(tx: Tx, of: DecidedAttempt): Promise<DecisionChange> {
   const { before, attempt } = await lockAttempt(tx, of);
   if (before === undefined || before.confirmedAt !== null || attempt.completedAt) {
@@ -230,8 +230,8 @@ const endDoubt: Statement = {
 /**
  * Executes a confirmed decision unless the gateway contradicts it: the gateway outweighs a person. A capture that it
  * reports becomes the session's. If it reports that the capture was refused or is impossible, the decision is withdrawn
- * and the flow goes on without it. The order of a capture that a restore has lost is recorded only with the capture, so
- * that a payment whose decision is withdrawn is held as before.
+ * and the flow continues without it. The order of a capture that a restore has lost is recorded only with the capture,
+ * so that a payment whose decision is withdrawn is held as before.
  */
 export async function endDecided({ core, lease, loaded }: Work, attempt: Attempt): Promise<void> {
   const isGivenUp = attempt.decision === "GIVEN_UP";
@@ -305,9 +305,8 @@ function isOtherAmount(attempt: Attempt, { answer }: TheirRecord): boolean {
 
 /**
  * Returns what the gateway reports instead of a capture of exactly this amount, by its answer or its stored reports;
- * undefined where it reports nothing of the kind. A hold or a decline counts only if it has just been read: a
- * notification describes the time at which it was sent, and a gateway may have declined one request of an attempt and
- * held another.
+ * undefined if it reports nothing of the kind. A hold or a decline counts only if it has just been read: a notification
+ * describes the time at which it was sent, and a gateway may have declined one request of an attempt and held another.
  */
 function refusalIn(
   attempt: Attempt,

@@ -186,9 +186,9 @@ export type FoundCapture = Extract<LookUpAnswer, { type: "captured" }>;
 
 /**
  * Captures at the gateway. The connector always gets the same key, so a repeat charges nothing twice; it may send
- * another one only where its gateway cannot capture the hold twice. Where the gateway has already reported the capture,
- * or that it voided this hold, its notification is the answer. A gateway also refuses to capture what a person has captured
- * since the order: its record is then the answer.
+ * another one only if its gateway cannot capture the hold twice. If the gateway has already reported the capture, or
+ * that it voided this hold, its notification is the answer. A gateway also refuses to capture what a person has
+ * captured since the order: its record is then the answer.
  */
 export async function capture(
   core: Core,
@@ -333,7 +333,7 @@ export async function voidOrphan(
 export type Reading = Pick<Core, "bind" | "tracing"> & { readonly database: Queryable };
 
 /**
- * Looks up whether the gateway holds the amount. Where the gateway cannot be read, its stored notifications are the
+ * Looks up whether the gateway holds the amount. If the gateway cannot be read, its stored notifications are the
  * answer.
  */
 export async function lookUp(core: Reading, attempt: Attempt): Promise<LookUpAnswer> {

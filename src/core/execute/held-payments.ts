@@ -75,8 +75,8 @@ export function lookAtHoldAfter(tx: Tx, { sessionId, id }: Pick<Attempt, "sessio
 }
 
 /**
- * Records that the winner is held from now on. A gateway that does not say until when holds for `lifeMs` from the attempt on,
- * for a look-up may find the hold hours later.
+ * Records that the winner is held from now on. A gateway that names no end holds for `lifeMs` from the attempt on,
+ * because a look-up may find the hold hours later.
  */
 export function recordHold(
   tx: Tx,
@@ -225,7 +225,7 @@ export async function recordFoundCapture(
 }
 
 /**
- * Takes a capture that was made at the gateway as the order of its amount, also where another amount was ordered. A person
+ * Takes a capture that was made at the gateway as the order of its amount, also if another amount was ordered. A person
  * has to know both.
  */
 export async function adoptCapture(tx: Tx, core: SettlingParts, held: HeldAttempt, answer: Captured): Promise<void> {
@@ -249,7 +249,10 @@ export async function adoptCapture(tx: Tx, core: SettlingParts, held: HeldAttemp
   await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId, attemptId, detail });
 }
 
-/** Describes a captured amount that is not the ordered one, in a sentence that begins with `captured`; undefined where it is. */
+/**
+ * Describes a captured amount that is not the ordered one, in a sentence that begins with `captured`; undefined if it
+ * is.
+ */
 export function otherAmount(
   { capturedAmountMinor: orderedMinor, currency }: Attempt,
   capturedMinor: number,

@@ -43,7 +43,7 @@ type ReportRow = {
   readonly isWithinHold: boolean | null;
   /** True for exactly the amount that the ordered capture leaves over. */
   readonly isRest: boolean | null;
-  /** True where the capture is ordered of a part. */
+  /** True if the capture is ordered of a part. */
   readonly isPart: boolean | null;
   readonly ourStatus: OurRecord["status"];
   readonly ourReference: string | null;
@@ -52,7 +52,7 @@ type ReportRow = {
 
 /** Reports about the capture of an attempt's own hold, over exactly its amount. */
 export type CaptureReports = {
-  /** True even where the gateway reversed the capture later. */
+  /** True even if the gateway reversed the capture later. */
   readonly captured: boolean;
   /** True when a capture failed and no other one stands. */
   readonly failed: boolean;

@@ -46,7 +46,7 @@ type AttemptAnswer = {
 
 /**
  * Asks every gateway of the merchant. Once all have answered, captured money and holds belong to the session, each with
- * a separate attempt row, and the session goes on as any other. Until then the gateways are called again later.
+ * a separate attempt row, and the session continues as any other. Until then the gateways are called again later.
  */
 export async function findUnrecorded({ core, lease, loaded }: Work): Promise<void> {
   const toLookUp = await attemptsToLookUp(core, loaded);
@@ -175,8 +175,8 @@ function voidAskedAtOf({ unrecordedVoids }: PaymentSession, { id }: Pick<Attempt
 type Lost = ConnectionInUse & { readonly round: number } & Partial<Omit<LostNames, "mayAsk">>;
 
 /**
- * Returns the rounds at a connection whose rows may be lost. A round 1 follows only where the gateway runs authentication,
- * a round 2 only where the session has none, and both only an attempt that was not held.
+ * Returns the rounds at a connection whose rows may be lost. A round 1 follows only if the gateway runs authentication,
+ * a round 2 only if the session has none, and both only an attempt that was not held.
  */
 function roundsLost(
   core: Core,

@@ -28,7 +28,7 @@ export type Work = {
   readonly core: Core;
   readonly lease: Lease;
   readonly loaded: Payment;
-  /** Undefined where another process received the submission. */
+  /** Undefined if another process received the submission. */
   readonly shopper?: Shopper | undefined;
 };
 

@@ -24,8 +24,8 @@ export function payerOf(error: unknown): SessionId | undefined {
 }
 
 /**
- * Runs a change that may name a winner. Where another session has the order, the change is undone and run again with the id of
- * that session, so that it records the hold as lost.
+ * Runs a change that may name a winner. If another session has the order, the change is undone and run again with the
+ * id of that session, so that it records the hold as lost.
  */
 export async function inOrder<Result>(run: (payerId?: SessionId) => Promise<Result>): Promise<Result> {
   try {
@@ -89,8 +89,8 @@ const takeOrder: Statement = {
 };
 
 /**
- * Gives an order to a locked session whose money was captured already, which is never refused. Where another session has the order, it
- * raises an alert. Call it before the winner is named.
+ * Gives an order to a locked session whose money was captured already, which is never refused. If another session has
+ * the order, it raises an alert. Call it before the winner is named.
  */
 export async function keepOrder(
   tx: Tx,

@@ -58,13 +58,14 @@ const selectWriters: Statement = {
     SELECT pid || '/' || backend_xid AS id FROM pg_stat_activity
     WHERE datname = current_database() AND backend_xid IS NOT NULL AND pid <> pg_backend_pid()`,
 };
-// A payment's commits take milliseconds. Whoever saves the setting waits for the longest of all writers: for ten seconds.
+// A payment's commits take milliseconds. Saving the setting waits for the longest of all writers, at most ten seconds.
 const writersPauseMs = 20;
 const looksMax = 500;
 
 /**
- * Adds the orders of payments that have read the earlier setting and were committed after it was changed: waits for every
- * transaction that was writing then. Throws `unavailable` where one of them is open for longer; to be called again then.
+ * Adds the orders of payments that have read the earlier setting and were committed after it was changed: waits for
+ * every transaction that was writing then. Throws `unavailable` if one of them is open for longer; to be called again
+ * then.
  */
 export async function fillOrders(database: Transacting, merchantId: MerchantId, looks = looksMax): Promise<void> {
   const readWriters = async () => (await database.query<{ id: string }>(selectWriters, [])).map(({ id }) => id);

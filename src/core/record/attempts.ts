@@ -127,7 +127,7 @@ export function recordDeclined(tx: Tx, attempt: Attempt, declined: Declined, nex
   });
 }
 
-/** Returns who did not process a request, and why; empty where the fault is our own. */
+/** Returns who did not process a request, and why; empty if the fault is our own. */
 export function refusalOf(answer: NotProcessed | undefined): { refusal?: Refusal; gatewayCode?: string } {
   if (answer?.cause === "connection_refused") return { refusal: "NO_ANSWER" };
   if (answer?.gatewayCode === undefined) return {};
@@ -225,8 +225,8 @@ export function recordCaptureOrdered(tx: Tx, attempt: Attempt, capturedAmountMin
 export type OtherAmount = { readonly capturedMinor: number; readonly because: string };
 
 /**
- * Marks an attempt as captured. The session's `captureConfirmed`, which `settleSession` writes, tells a completed capture
- * from an accepted one. `other` is given only where a person has captured at the gateway.
+ * Marks an attempt as captured. The session's `captureConfirmed`, which `settleSession` writes, tells a completed
+ * capture from an accepted one. `other` is given only if a person has captured at the gateway.
  */
 export function recordCaptured(tx: Tx, attempt: Attempt, capture: CaptureRecord = {}, other?: OtherAmount): void {
   const { captureReference, networkTransactionId } = capture;

@@ -99,9 +99,9 @@ const claimCall = callOf(
 );
 
 /**
- * Claims a session for its one submission, and opens its first attempt, if any. Lost when the session was submitted, expired or ended
- * before. Throws `ClaimRefused` where the card or its network was tried too often, or the merchant has blocked the customer, and
- * `SettingsChanged`.
+ * Claims a session for its one submission, and opens its first attempt, if any. Lost when the session was submitted,
+ * expired or ended before. Throws `ClaimRefused` if the card or its network was tried too often, or the merchant has
+ * blocked the customer, and `SettingsChanged`.
  */
 export async function claimSession(
   queryable: Queryable,

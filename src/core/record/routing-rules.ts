@@ -334,7 +334,9 @@ export async function findRoutingRule(queryable: Queryable, merchantId: Merchant
   return rule;
 }
 
-/** Finds the rule that new payments follow: the newest version, or the default rule; undefined where nothing can be routed. */
+/**
+ * Finds the rule that new payments follow: the newest version, or the default rule; undefined if nothing can be routed.
+ */
 export async function findRuleInForce(
   core: DefaultParts,
   queryable: Queryable,
@@ -382,7 +384,7 @@ const selectVersions: Statement = {
     WHERE merchant_id = $1 AND ($2::int IS NULL OR version <= $2) ORDER BY version DESC LIMIT $3`,
 };
 
-/** Lists a merchant's versions, newest first, beginning with `newest` where it is given. */
+/** Lists a merchant's versions, newest first, beginning with `newest` if it is given. */
 export async function listRoutingRules(
   queryable: Queryable,
   options: { merchantId: MerchantId; newest?: number | undefined; count: number },

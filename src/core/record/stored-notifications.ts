@@ -27,7 +27,7 @@ type NotificationRow = {
   stored: StoredAnswer | null;
   amountMinor: string | null;
   isOurAmount: boolean;
-  /** A capture of at most the held amount, by whoever made it. */
+  /** True for a capture of at most the held amount, by the service or by hand. */
   isPart: boolean;
 };
 
@@ -36,11 +36,13 @@ const isMoney = new Set(["captured", "already_captured", "held"]);
 const byWeight = ["captured", "already_captured", "voided", "held", "absent", "declined"];
 
 /**
- * Answers a look-up from notifications. A hold counts only for exactly our amount and currency, a capture also for a part
- * of our hold, which a person may have captured; the ordered amount comes first. Both count only under our reference. A hold over another amount stays undecided but has to end, so `voided` is believed for any amount. Where
- * the attempt's authorization is known, `voided` counts for that one alone: the gateway may have voided another one
- * beside it. A void of exactly what an ordered capture leaves over says nothing about the capture. `absent` counts once the gateway has accepted a void that was sent after the attempt's latest execution
- * time, and nothing was ever held: an earlier void may have found nothing because the authorization had yet to arrive.
+ * Answers a look-up from notifications. A hold counts only for exactly our amount and currency, a capture also for a
+ * part of our hold, which a person may have captured; the ordered amount comes first. Both count only under our
+ * reference. A hold over another amount stays undecided but has to end, so `voided` is believed for any amount. If the
+ * attempt's authorization is known, `voided` counts for that one alone: the gateway may have voided another one beside
+ * it. A void of exactly what an ordered capture leaves over says nothing about the capture. `absent` counts once the
+ * gateway has accepted a void that was sent after the attempt's latest execution time, and nothing was ever held: an
+ * earlier void may have found nothing because the authorization had yet to arrive.
  */
 export async function lookUpInNotifications(queryable: Queryable, attempt: Attempt): Promise<LookUpAnswer> {
   const rows = await queryable.query<NotificationRow>(selectNotifications, [

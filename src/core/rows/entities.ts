@@ -85,7 +85,7 @@ export type WithoutBrowser = (typeof withoutBrowserChoices)[number];
 export type AuthenticationPolicy = {
   /** The exemptions to ask for, where the acquirer does so. */
   readonly exemptions: readonly Exemption[];
-  /** Payments that need a provider first stop where it cannot authenticate; otherwise they go on without. */
+  /** Payments that need a provider first stop where it cannot authenticate; otherwise they continue without. */
   readonly stopsIfUnavailable: boolean;
   /** After one challenge, no other gateway challenges the customer. */
   readonly forbidsSecondChallenge: boolean;
@@ -119,7 +119,7 @@ export type PlannedConnection = {
   readonly onlyFirstChallenge?: true | undefined;
   /** The exemption that the request asks for, unless it gets a proof. */
   readonly exemption?: Exemption | undefined;
-  /** The reason why the gateway gets no proof, where the plan has a provider. */
+  /** The reason why the gateway gets no proof, if the plan has a provider. */
   readonly withoutProof?: string | undefined;
 };
 

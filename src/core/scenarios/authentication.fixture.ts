@@ -246,7 +246,7 @@ export class AuthenticationFixture {
     return (await fetch(url, { method: "POST", body: new URLSearchParams(fields) })).text();
   }
 
-  /** Follows the bank's return, and lets the session go on until it waits again. */
+  /** Follows the bank's return, and lets the session continue until it waits again. */
   async comeBack({ pathname, searchParams }: URL, core = this.base.core): Promise<void> {
     const sessionId = await takeReturn(core, pathname.split("/").at(-1)!, searchParams);
     // Recovery leaves out a session whose row is locked at the time, as by a notification.

@@ -114,7 +114,7 @@ export async function cancelAgreement(
   await core.database.transaction((tx) => cancelAgreementIn(tx, core, wanted, reason));
 }
 
-/** Cancels an agreement, with the transaction. Returns false where it has ended, or the merchant has none such. */
+/** Cancels an agreement, with the transaction. Returns false if it has ended, or the merchant has none such. */
 export async function cancelAgreementIn(
   tx: Tx,
   core: Pick<Core, "outbox" | "describeSession">,

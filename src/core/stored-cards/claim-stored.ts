@@ -33,8 +33,8 @@ const saveDueMs = 30_000;
 const userAgentCharacters = 512;
 
 /**
- * Prepares the claim of a session with `stored`. Throws `consent_required` where it begins an agreement, or is a set-up, without the customer's
- * consent.
+ * Prepares the claim of a session with `stored`. Throws `consent_required` if it begins an agreement, or is a set-up,
+ * without the customer's consent.
  */
 export async function prepareStoring(
   core: Pick<Core, "database" | "sealing" | "runtime">,

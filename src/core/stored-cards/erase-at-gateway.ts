@@ -17,7 +17,7 @@ export type KeptAtGateway = StoredMethod & {
   readonly nth: string;
 };
 
-/** Resolves once the gateway keeps the card no longer. Rejects where it does not say so: ask again later. */
+/** Resolves once the gateway keeps the card no longer. Rejects if it does not say so: ask again later. */
 export async function eraseAtGateway(core: Pick<Core, "bind">, kept: KeptAtGateway): Promise<void> {
   const { connectionId, gateway, credentialVersion, customer, method, isLast, nth } = kept;
   const binding =

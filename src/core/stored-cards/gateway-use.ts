@@ -16,13 +16,13 @@ const purposes = {
   INSTALMENT: "instalment",
 } as const satisfies Record<AgreementType, StoredPurpose>;
 
-/** Returns the mandate for which the bank has to challenge the customer; undefined where the payment begins none. */
+/** Returns the mandate for which the bank has to challenge the customer; undefined if the payment begins none. */
 export function mandateOf(stored: StoredPayment | undefined): ChallengeMandate | undefined {
   if (stored?.terms) return { purpose: purposes[stored.terms.type], terms: termsForGateway(stored.terms) };
   return stored?.role === "SETUP" ? { purpose: "customer" } : undefined;
 }
 
-/** Returns what a payment tells an attempt's gateway; undefined where the card is neither stored nor will be. */
+/** Returns what a payment tells an attempt's gateway; undefined if the card is neither stored nor will be. */
 export function gatewayUse(
   { sealing, connectorOf }: Pick<Core, "sealing" | "connectorOf">,
   stored: StoredPayment,

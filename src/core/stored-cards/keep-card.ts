@@ -73,7 +73,7 @@ const selectSaving: Statement = {
     FROM payment_session s JOIN stored_payment p ON p.session_id = s.id WHERE s.id = $1 AND p.session_id = $1 AND p.saving = 'REQUESTED'`,
 };
 
-/** Takes a saving as far as it goes. Never rejects: a worker goes on with it later. */
+/** Takes a saving as far as it goes. Never rejects: a worker continues with it later. */
 async function saveCard(core: Core, sessionId: SessionId): Promise<void> {
   try {
     const [saving] = await core.database.query<Saving>(selectSaving, [sessionId]);
@@ -116,7 +116,7 @@ const lockSession: Statement = {
   text: "SELECT s.id FROM app.lock_session($1) s",
 };
 
-/** Locks the session in whose sequence an event follows. Returns false where it is of another cell, or removed. */
+/** Locks the session in whose sequence an event follows. Returns false if it is of another cell, or removed. */
 export async function lockSubject(tx: Tx, sessionId: SessionId): Promise<boolean> {
   return (await tx.query(lockSession, [sessionId])).length > 0;
 }
@@ -197,7 +197,7 @@ type Erasure = {
   readonly atGateway: KeptAtGateway | null;
 };
 
-/** SQL: cards that have to be erased by now. A subselect bounds the index. */
+/** SQL: cards whose erasure is due. A subselect bounds the index. */
 export const dueErasures = "card_erasure WHERE erase_due_at <= (SELECT app.clock())";
 
 /**

@@ -81,7 +81,7 @@ const deleteStatement: Statement = {
 };
 type Changed = { readonly agreementId: AgreementId | null; readonly sessionId: SessionId | null };
 
-/** Deletes a stored card. Returns false where the merchant has none such. Durable on return. */
+/** Deletes a stored card. Returns false if the merchant has none such. Durable on return. */
 export async function deleteMethod(
   core: Pick<Core, "database" | "outbox" | "describeSession">,
   wanted: MethodOfMerchant,
@@ -90,8 +90,8 @@ export async function deleteMethod(
 }
 
 /**
- * Deletes a stored card, with the transaction. Returns the agreements that need another card now, or undefined where the merchant has no such
- * card.
+ * Deletes a stored card, with the transaction. Returns the agreements that need another card now, or undefined if the
+ * merchant has no such card.
  */
 export async function deleteMethodIn(
   tx: Tx,

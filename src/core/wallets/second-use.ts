@@ -8,7 +8,7 @@ import type { Attempt, PaymentSession } from "../rows/entities.ts";
 
 type Ruled = Pick<PaymentSession, "cryptogramResend">;
 
-/** Decides what follows a failed attempt with a cryptogram, where the rule would go on. */
+/** Decides what follows a failed attempt with a cryptogram, if the rule would continue. */
 export function decideForCryptogram(
   { cryptogramResend: resend }: Ruled,
   failure: Failure,
@@ -29,8 +29,8 @@ export function decideForCryptogram(
 }
 
 /**
- * Says whether the cryptogram may be sent once more, by what is known of each earlier attempt by now: whether an attempt has to be looked up
- * first, or no second use is allowed.
+ * Decides, from the known facts of each earlier attempt, whether the cryptogram may be sent once more, whether an
+ * attempt has to be looked up first, or whether no second use is allowed.
  */
 export function beforeSecondUse(
   { cryptogramResend: resend }: Ruled,

@@ -11,7 +11,7 @@ export type Describing = {
   /** The environment of the call; undefined for a call about the team. */
   readonly environment: DashboardEnvironment | undefined;
   readonly database: Queryable | undefined;
-  /** `database` where it is the transaction of the call, which locks what it describes. */
+  /** `database` if it is the transaction of the call, which locks what it describes. */
   readonly lock?: Tx | undefined;
   readonly accounts: Queryable;
   readonly policy: ApprovalPolicy;

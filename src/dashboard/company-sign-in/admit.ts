@@ -47,7 +47,7 @@ export type Arrival = {
 
 type Parts = Pick<ServedParts, "accounts" | "runtime">;
 
-/** Returns the browser's new token; undefined where it keeps the one it has. Throws `CompanyRefusal`. */
+/** Returns the browser's new token; undefined if it keeps the one it has. Throws `CompanyRefusal`. */
 export function admit(parts: Parts, arrival: Arrival): Promise<Secret | undefined> {
   switch (arrival.flow.purpose) {
     case "SIGN_IN":

@@ -40,11 +40,11 @@ export function createCompanyDoor(parts: Parts): CompanyDoor {
 
 type Exchange = { request: IncomingMessage; response: ServerResponse; facts: RequestFacts };
 
-/** Ends a sign-in that began at the provider: answers a page that goes on, with the browser's new sign-in. */
+/** Ends a sign-in that began at the provider: answers a page that continues, with the browser's new sign-in. */
 async function finish(parts: Parts, provider: IdentityProvider, { request, response, facts }: Exchange): Promise<void> {
   const { accounts, brand, dashboardOrigin, runtime, signIns } = parts;
   if (request.method !== "GET") throw new DomainError("method_not_allowed", "Send a GET request.", { allow: ["GET"] });
-  // First of all: whatever comes of it, the flow works once.
+  // This comes first: the flow works once, whatever its result.
   const cookies = [goneFlowCookie(brand)];
   let next: string;
   try {

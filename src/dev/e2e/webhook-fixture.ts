@@ -103,7 +103,7 @@ export class Act {
 export class WebhookFixture {
   readonly site: WebhookSite;
   readonly receiver: Receiver;
-  /** Between every worker and NATS; absent where there is a cluster. */
+  /** Between every worker and NATS; absent if there is a cluster. */
   readonly natsGate: TcpGate | undefined;
   readonly asOwner: Pool;
   #acts = 0;

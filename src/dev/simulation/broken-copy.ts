@@ -11,8 +11,8 @@ export type RuleRemoval = Removal & { readonly id: string };
 export type BrokenCopy = {
   readonly root: string;
   /**
-   * Makes these the only removals. Throws when a file has more or fewer lines for the rule than the removal: then the rule
-   * is kept in another way by now.
+   * Makes these the only removals. Throws when a file has more or fewer lines for the rule than the removal: the rule
+   * has then moved.
    */
   take(removals: readonly RuleRemoval[]): Promise<void>;
   remove(): Promise<void>;

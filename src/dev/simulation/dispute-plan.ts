@@ -12,7 +12,10 @@ export type PlannedDispute = {
   /** The disputed share of the captured amount, in hundredths. */
   readonly percent: number;
   readonly begins: readonly BankStep[];
-  /** Time for an answer after its last step; then it ends, or goes on as after evidence where the gateway takes no answer. */
+  /**
+   * Time for an answer after its last step; then it ends, or continues as after evidence if the gateway takes no
+   * answer.
+   */
   readonly answerMs: number;
   /** False: the gateway takes no answer. No signed field tells whether an answer was to an inquiry or to the chargeback after it. */
   readonly isAnswerable: boolean;

@@ -3,8 +3,8 @@ import type { Moment } from "./invariants.ts";
 import type { SimulatedGateway } from "./simulated-gateway.ts";
 
 /**
- * Returns the references that gateways remember as refused right after a restore; none where the restored rows name a
- * winner, or where money was taken or may be on its way, because its capture was ordered earlier.
+ * Returns the references that gateways remember as refused right after a restore; none if the restored rows name a
+ * winner, or if money was taken or may be on its way, because its capture was ordered earlier.
  */
 export function lostRefusals(
   { observed: { session }, authorizations, capturesOnTheirWay }: Moment,

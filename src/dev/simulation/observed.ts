@@ -116,7 +116,7 @@ type ObservedEvent = {
   readonly shown: Shown & { readonly sequence: number };
 };
 
-/** The money of an order as its rows are: `hasItem` where a person is alarmed about the run's session. */
+/** The money of an order as its rows are: `hasItem` if a person is alarmed about the run's session. */
 export type Kept = {
   readonly kept: number;
   readonly unalarmed: number;

@@ -7,7 +7,7 @@ import { existsSync, readFileSync } from "node:fs";
 
 const ownStatus = "/proc/self/status";
 
-/** The cores that this process may use (Linux, proc_pid_status(5)); none where they are not known. */
+/** The cores that this process may use (Linux, proc_pid_status(5)); none if they are not known. */
 export function usableCores(): number[] {
   if (!existsSync(ownStatus)) return [];
   const [, list = ""] = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync(ownStatus, "utf8")) ?? [];

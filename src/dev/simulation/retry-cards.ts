@@ -7,7 +7,7 @@ export const retriedCard = "4000000000009235";
 export const declinedAgainCard = "4000000000006975";
 
 // The declines after which a payment may be sent to the same gateway again (docs/declines.md). ADYEN has none: its plan
-// goes on.
+// continues.
 const codes: Readonly<Record<AcquirerName, string>> = {
   A: "processing_error",
   B: "4",

@@ -59,7 +59,7 @@ export function drawRival(dice: Dice, priceMinor: number): RivalPlan | undefined
   };
 }
 
-// A statement that would wait for a transaction of the run, which goes on only after it, is repeated a moment later.
+// A statement that would wait for a transaction of the run, which continues only after it, is repeated a moment later.
 const patience = "set_config('lock_timeout', '30', true)";
 const againMs = 5;
 
@@ -92,7 +92,7 @@ export class Rival {
     return this.#acts > 0;
   }
 
-  /** Claims the session, and lets it go on when its time comes. A lease without end keeps every process away. */
+  /** Claims the session, and lets it continue when its time comes. A lease without end keeps every process away. */
   async start(orderRef: string): Promise<void> {
     const { merchantId, plan } = this.#parts;
     await this.#run(`

@@ -32,7 +32,7 @@ type Firing = {
 /** The schedulers of a run, and the agreement. */
 export type SchedulersPlan = {
   readonly firings: readonly Firing[];
-  /** The first payment's account goes on by itself, and no other one knows the payment by the network's name. */
+  /** The first payment's account continues by itself, and no other one knows the payment by the network's name. */
   readonly hasOwnChainOnly: boolean;
   /** The bank stops the card with the first request of this renewal. */
   readonly stopsWith: number | undefined;

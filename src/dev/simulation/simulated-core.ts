@@ -109,7 +109,7 @@ export function simulatedRuntime(run: { seed: number; epochMs: number; stage: St
   };
 }
 
-/** A service goes on without the names of partitions; a seed would then play other functions than an installation. */
+/** A service continues without the names of partitions; a seed would then play other functions than an installation. */
 function requireNames(database: Database): void {
   const ofAll = { name: "require_names", text: "SELECT FROM app.claim($1)", partitionKey: 1 };
   if (database.inPartitionOf("00000000-0000-7000-8000-000000000000", ofAll) === ofAll) {

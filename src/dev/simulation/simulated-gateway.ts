@@ -67,7 +67,7 @@ export type Authorization = Payment & {
   /** True if it has answered a capture with a definitive refusal. */
   hasRefused?: boolean;
   capturedUnder?: string;
-  /** The amount that was captured, where it is not the whole one. */
+  /** The amount that was captured, if it is not the whole one. */
   capturedMinor?: number;
   /** True if a person has captured it. */
   isByHand?: boolean;

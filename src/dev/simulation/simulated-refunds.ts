@@ -68,7 +68,7 @@ export class SimulatedRefunds {
     return reply;
   }
 
-  /** Refunds as a person does at the gateway. Returns false where too little is left. */
+  /** Refunds as a person does at the gateway. Returns false if too little is left. */
   byHand(authorization: Paid, amountMinor: number): boolean {
     const { gatewayReference: payment, currency, attemptReference } = authorization;
     if (amountMinor > this.#leftOf(authorization)) return false;

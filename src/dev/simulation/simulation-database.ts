@@ -128,7 +128,9 @@ const onlyRest = `
   SELECT '_rest' AS suffix, 0 AS "fromMs", 2::float8 ^ 48 AS "untilMs",
     ARRAY(SELECT parent FROM app.partitioned WHERE kind = 'payments') AS tables, ARRAY(SELECT name FROM app.payment_functions) AS functions`;
 
-/** Returns a case that never applies, for no vault of a simulation knows a card's type, and one that always does. */
+/**
+ * Returns a case that never applies, because no vault of a simulation knows a card's type, and one that always does.
+ */
 function casesWith(plan: readonly string[], other: readonly string[]): RoutingCases {
   const unknown = { name: "unknown", conditions: { cardTypes: ["DEBIT" as const] }, connectionIds: other };
   return {

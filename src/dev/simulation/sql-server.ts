@@ -85,7 +85,7 @@ export class SqlServer {
     return backend;
   }
 
-  /** Returns a pool of the connection for the simulation itself: whatever uses it goes on alone. */
+  /** Returns a pool of the connection for the simulation itself: its users continue alone. */
   asPool(): Pool {
     const client = Object.assign(this.#observer, { release: () => {} });
     return { query: (query: Query) => this.observe(query), connect: async () => client } as never;

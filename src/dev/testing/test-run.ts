@@ -95,7 +95,7 @@ function isRecord(file: string): boolean {
   return /^nats(-\d)?\.json$/.test(file);
 }
 
-/** Names in a folder, none where another worker has just removed it. */
+/** Names in a folder, none if another worker has just removed it. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);

@@ -10,7 +10,7 @@ import type { EventId, MerchantId, SessionId } from "../../platform/ids.ts";
 /** Events of a page, and of a stream in memory. */
 export const pageEvents = 100;
 
-/** A place in the order. Reading goes on behind it. */
+/** A place in the order. Reading continues behind it. */
 export type Place = { readonly position: bigint; readonly sequence: number; readonly eventId: EventId };
 
 /** An event by the ids of its row. */
@@ -138,7 +138,7 @@ export async function readState(queryable: Queryable): Promise<Settled> {
 export type FeedPage = {
   /** Every event that was looked at; the wanted ones have a body. */
   readonly events: readonly FeedEvent[];
-  /** Reading goes on behind it. */
+  /** Reading continues behind it. */
   readonly end: Place;
   readonly isLast: boolean;
   readonly settled: Settled;
@@ -202,8 +202,8 @@ const enoughTransactions = 64n;
 
 /**
  * Finds a place behind which every event is that was made at `since` or later. A transaction's number is older than its
- * events by that timeout at most, and numbers grow: where an event is older than that before `since`, all
- * events up to it are older than `since`. So each bisection ends at a right place, and the last one at a near one.
+ * events by that timeout at most, and numbers grow: if an event is older than that before `since`, all events up to it
+ * are older than `since`. So each bisection ends at a right place, and the last one at a near one.
  */
 export async function startSince(
   queryable: Queryable,

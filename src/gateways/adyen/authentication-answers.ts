@@ -1,6 +1,6 @@
 /**
  * Interprets Adyen's answers about authentication alone: an answer counts only for exactly our reference, and a proof
- * only where the authentication has finished. Pure.
+ * only if the authentication has finished. Pure.
  */
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import type { Secret } from "../../platform/secrets.ts";
@@ -57,7 +57,7 @@ export function readDetails(reply: GatewayReply, kept: Kept): ProviderResult {
 }
 
 /**
- * Returns Adyen's reference of a payment of ours that it authorized in spite of `authenticationOnly`; undefined where it
+ * Returns Adyen's reference of a payment of ours that it authorized in spite of `authenticationOnly`; undefined if it
  * authorized nothing. An answer that names no payment is about `unnamed`. A payment with another reference is not ours
  * to cancel.
  */
@@ -86,7 +86,7 @@ function readEnd(json: Json, kept: Kept): ProviderEnd {
   });
   const { version, transStatus, eci, dsTransactionId } = result ?? {};
   const cryptogram = text(threeDS2Result.authenticationValue);
-  // The directory's first answer. Where it is not told, a customer who was sent to the bank counts as challenged.
+  // The directory's first answer. If it is not told, a customer who was sent to the bank counts as challenged.
   const first = isObject(threeDS2ResponseData) ? text(threeDS2ResponseData.transStatus) : undefined;
   const directoryStatus = first ?? (kept.isRedirected ? "C" : transStatus);
   const challengeIndicator = text(threeDS2Result.threeDSRequestorChallengeInd) ?? kept.challengeIndicator ?? "01";

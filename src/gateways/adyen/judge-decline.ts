@@ -39,7 +39,7 @@ export function judgeRefusal({ code, network, additionalData }: Refusal): Declin
 }
 
 /**
- * Adds the stop of the network's own code if Adyen's code would let the plan go on; the code that is shown stays
+ * Adds the stop of the network's own code if Adyen's code would let the plan continue; the code that is shown stays
  * Adyen's.
  */
 function withRawCode(declined: Declined, responseCode: string | undefined): Declined {

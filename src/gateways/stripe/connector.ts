@@ -150,7 +150,7 @@ export class StripeConnector implements Connector {
     return { ...(await this.#confirm(call, left, { attempt, form, mayAsk })), card };
   }
 
-  /** Charges a stored card: without the vault, for the account has the card itself. */
+  /** Charges a stored card without the vault, because the account has the card itself. */
   async #renew(call: ChangingCall, request: AuthorizeRequest, renewal: Renewal): Promise<AuthorizeAnswer> {
     const chain = chainOf(renewal, this);
     if (chain.type !== "own") return { outcome: chain };
@@ -254,7 +254,7 @@ export class StripeConnector implements Connector {
     return this.#judge(left, named, { confirmed, mayAsk: false });
   }
 
-  /** Judges the answer to a confirmation. Whatever it leaves unknown has the intent's name. */
+  /** Judges the answer to a confirmation. An unknown result has the intent's name. */
   async #judge(
     left: () => ChangingCall,
     attempt: Named,

@@ -37,7 +37,7 @@ export function contradictsDecline(intent: Json, charge: unknown): boolean {
 
 /**
  * Returns the meaning of a decline. A block of Stripe's is fraud under any code, unless its reason has its own row.
- * Without the charge and its outcome that cannot be decided, so a code that would let the plan go on stops it.
+ * Without the charge and its outcome that cannot be decided, so a code that would let the plan continue stops it.
  */
 export function judgeDecline(error: Json, charge: unknown): Declined {
   const declined = classifyDecline(declines, codeOf(error));

@@ -23,9 +23,9 @@ const customers = "/v1/customers";
 const methods = "/v1/payment_methods";
 
 /**
- * Returns the id of Stripe's customer for a payment with a stored card, none where the payment is as with any card, or
- * the answer that brought no customer. For a day the pseudonym, as the key, names one customer of the account; later
- * ones of the same pseudonym do no harm, because a chain names its own.
+ * Returns the id of Stripe's customer for a payment with a stored card, none if the payment is as with any card, or the
+ * answer that brought no customer. For a day the pseudonym, as the key, names one customer of the account; later ones
+ * of the same pseudonym do no harm, because a chain names its own.
  */
 export async function customerOf(
   api: StripeApi,

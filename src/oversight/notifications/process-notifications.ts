@@ -139,7 +139,7 @@ function reportsCapture({ kind }: StoredNotification, { status }: FoundAttempt):
 
 /**
  * Records an orphaned authorization when a hold is reported for an attempt that is over, with no later report about it.
- * Where the gateway can be read, a late notification says nothing about the current state, and reconciliation finds it.
+ * If the gateway can be read, a late notification says nothing about the current state, and reconciliation finds it.
  */
 async function recordLateHold(
   core: Core,

@@ -44,7 +44,7 @@ const selectZone: Statement = {
   text: "SELECT FROM pg_timezone_names WHERE name = $1 AND name !~ '^(posix|right)/'",
 };
 
-// A day begins at its first midnight, even where clocks go back over midnight; where they skip it, right after it.
+// A day begins at its first midnight, even if clocks go back over midnight; if they skip it, right after it.
 const midnight = (day: string) => `(
   SELECT CASE WHEN (late - interval '1 hour') AT TIME ZONE $3 >= ${day} THEN late - interval '1 hour' ELSE late END
   FROM (SELECT ${day} AT TIME ZONE $3 AS late) m)`;

@@ -171,8 +171,8 @@ const attempts = (where: string, columns: string) => `
   CROSS JOIN f WHERE ${where} ${fence}`;
 
 /**
- * SQL of an attempt's failure kind. That of a customer who did not authenticate is a soft decline, also where the
- * gateway may have held and was voided.
+ * SQL of an attempt's failure kind. That of a customer who did not authenticate is a soft decline, also if the gateway
+ * may have held and was voided.
  */
 export const shownKind = `CASE WHEN a.stop = 'authentication_failed' AND a.status <> 'CAPTURED'
   THEN coalesce(a.failure_kind, 'SOFT_DECLINE') ELSE a.failure_kind END`;
@@ -182,7 +182,7 @@ const attemptFacts = `a.status, ${shownKind} AS failure_kind, app.latency_step(a
 
 /**
  * Counts of attempts of settled payments. A technical failure keeps its kind permanently, whatever the result of its
- * void. An attempt without a kind was approved, even where its capture was refused later.
+ * void. An attempt without a kind was approved, even if its capture was refused later.
  */
 export const countedAttempts: CountedTable = {
   table: "analytics_attempt",

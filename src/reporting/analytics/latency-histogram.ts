@@ -21,8 +21,7 @@ export function readHistogram(digits: string): number[] {
 export const latencyErrorMax = 2 ** (1 / (2 * latencyStepsPerDoubling)) - 1;
 
 /**
- * Returns the latency in milliseconds that this share of the counted ones do not exceed; undefined where none is
- * counted.
+ * Returns the latency in milliseconds that this share of the counted ones do not exceed; undefined if none is counted.
  */
 export function percentileMs(histogram: readonly number[], share: number): number | undefined {
   const count = histogram.reduce((sum, each) => sum + each, 0);

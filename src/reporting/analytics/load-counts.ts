@@ -223,8 +223,8 @@ const arrayOf = (values: readonly (string | number)[]) => `{${values.join()}}`;
 type MoneyAsText = { readonly volumeMinor: string; readonly savedMinor: string; readonly issuerMinor: string };
 
 /**
- * Loads the counts of a range. Where `currency` is given, all but the payments are only of payments in it; payments are
- * in every currency.
+ * Loads the counts of a range. If `currency` is given, all but the payments are only of payments in it; payments are in
+ * every currency.
  */
 export async function loadCounts(
   reads: Reads,

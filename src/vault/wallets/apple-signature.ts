@@ -174,7 +174,7 @@ function insist(holds: boolean): void {
   if (!holds) throw refused("form");
 }
 
-/** Whatever a reader throws for bytes that it cannot read is one check. */
+/** Turns every error of a reader for malformed bytes into one check. */
 function orMalformed<Result>(read: () => Result): Result {
   try {
     return read();

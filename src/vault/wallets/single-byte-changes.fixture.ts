@@ -18,7 +18,7 @@ export function findAcceptedChanges(
     try {
       open(changed);
     } catch (error) {
-      // Whatever else is thrown would be an error of ours.
+      // Any other error would be our mistake.
       if (!["RefusedToken", "DomainError"].includes((error as Error).name)) accepted.push(`${what}: ${String(error)}`);
       return;
     }

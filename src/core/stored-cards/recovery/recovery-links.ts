@@ -170,7 +170,7 @@ const selectMerchant: Statement = {
   text: 'SELECT merchant_id AS "merchantId" FROM recovery_link WHERE id = $1',
 };
 
-/** Finds the merchant that is charged for an opening; undefined where this cell has no such link. */
+/** Finds the merchant that is charged for an opening; undefined if this cell has no such link. */
 export async function findMerchantOfLink(
   queryable: Queryable,
   linkId: RecoveryLinkId,

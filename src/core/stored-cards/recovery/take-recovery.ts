@@ -22,8 +22,9 @@ export const takeDoubtfulRecoveries: Statement = {
 };
 
 /**
- * Takes the renewal. Throws `renewal_in_progress`, `renewal_paid`, `agreement_not_active` and `session_ended` where another session has it,
- * or the link is over; the session then stays open. Throws `LeaseLost` where the session has it already.
+ * Takes the renewal. Throws `renewal_in_progress`, `renewal_paid`, `agreement_not_active` and `session_ended` if
+ * another session has it, or the link is over; the session then stays open. Throws `LeaseLost` if the session has it
+ * already.
  */
 export async function takeRecovery(tx: Queryable, sessionId: SessionId): Promise<void> {
   try {

@@ -1,4 +1,4 @@
-/** Charges an agreement without its customer: one capture for each renewal, whoever asks for it and however often. */
+/** Charges an agreement without its customer: one capture for each renewal, however often it is requested. */
 import { renewalsInFlightMax, renewalTriesMax } from "../../../limits.ts";
 import type { Statement } from "../../../platform/database.ts";
 import { DomainError, type FieldProblem, problemsInWords, unreachable } from "../../../platform/errors.ts";
@@ -91,7 +91,8 @@ function hasRoom({ renewals }: Pick<Core, "renewals">, merchantId: MerchantId): 
   return renewals.size <= renewalsInFlightMax && (ofMerchants.get(merchantId)?.length ?? 0) <= share;
 }
 
-// A batch of renewals takes a tenth of a processor from customers who pay at the same time. Where very many wait, none does for long.
+// A batch of renewals takes a tenth of a processor from customers who pay at the same time. If very many wait, none
+// does for long.
 const behindCustomersMs = 200;
 const waitMaxMs = 2_000;
 const customersStayMs = 10_000;

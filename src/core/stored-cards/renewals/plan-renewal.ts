@@ -37,7 +37,7 @@ export function planRenewal(route: Route, chain: ChainNames, continues: (gateway
   return planRoute({ ...route, candidates, authentication: "NEVER", policy: undefined }, { canAsk: false });
 }
 
-/** Returns how an attempt's request continues the chain; undefined where its gateway cannot. */
+/** Returns how an attempt's request continues the chain; undefined if its gateway cannot. */
 export function chainAt(
   { connectionId }: { readonly connectionId: string },
   chain: ChainNames & Pick<Agreement, "network" | "networkDate" | "linkId" | "ownCustomer" | "ownMethod">,

@@ -272,7 +272,7 @@ function cardCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
   return [...chart("cardBrands", "Approval by brand"), ...chart("issuingCountries", "Approval by country")];
 }
 
-/** Returns no chart where no attempt was declined. */
+/** Returns no chart if no attempt was declined. */
 function declineCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
   const codes = (total?.declineCodes ?? []).slice(0, codesMax).map(({ declineCode }) => declineCode);
   if (codes.length === 0) return [];

@@ -14,7 +14,7 @@ import { approvedOf, endedOf } from "../parts/outcomes.ts";
 import { RecordTable } from "../parts/record-table.tsx";
 import { Share } from "../parts/share.tsx";
 
-/** The main figures; those of payments beside the period before, where there is one. */
+/** The main figures; those of payments beside the period before, if there is one. */
 export function Figures({ total, before }: { total: AnalyticsPoint; before: PaymentCounts | undefined }) {
   const { payments, attempts } = total;
   if (payments === undefined || attempts === undefined) return null;

@@ -9,7 +9,7 @@ import { Refusal } from "../parts/refusal.tsx";
 import { Failure } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 
-/** The card; empty where the installation has no identity provider. */
+/** The card; empty if the installation has no identity provider. */
 export function CompanyCard() {
   const { data, error, refetch } = useQuery(SignInService.method.listIdentities, {});
   const client = createClient(SignInService, useTransport());

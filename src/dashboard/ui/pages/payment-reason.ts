@@ -38,7 +38,7 @@ const challenges: Readonly<Record<number, string>> = {
   [Authentication.ABANDONED]: "The bank asked for 3-D Secure; the customer did not finish.",
 };
 
-/** Returns the sentence; undefined while the payment goes on, or where its timeline alone says why it ended. */
+/** Returns the sentence; undefined while the payment is in progress, or if its timeline alone says why it ended. */
 export function reasonOf({ summary, attempts }: Pick<Payment, "summary" | "attempts">): string | undefined {
   const last = attempts.at(-1);
   switch (summary?.status) {

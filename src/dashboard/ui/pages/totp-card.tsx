@@ -9,7 +9,7 @@ import { DataForm, Field } from "../parts/field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { useSignIn } from "../signed-in.tsx";
 
-/** The end of a sentence that names the pages which a member without a second factor cannot use, where one is required. */
+/** The end of a sentence that names the pages which a member without a second factor cannot use, if one is required. */
 export const whatIsClosed = "live, the team and new merchants will be closed to you until you add an app or a passkey.";
 
 export function TotpCard() {

@@ -7,7 +7,7 @@ type VerifyProps = {
   label: string;
   isProvider: boolean;
   isPending: boolean;
-  /** Called with the answer; undefined where there is no question. */
+  /** Called with the answer; undefined if there is no question. */
   onVerify: (routePayments: boolean | undefined) => void;
 };
 

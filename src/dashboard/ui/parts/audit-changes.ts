@@ -1,7 +1,7 @@
 /** The changed fields of an entry of the audit trail, in words. PURE. */
 import { nameGatewaysIn } from "./gateway-name.ts";
 
-/** A field before and after; undefined where it was not there. */
+/** A field before and after; undefined if it was not there. */
 export type FieldChange = {
   readonly name: string;
   readonly before: string | undefined;

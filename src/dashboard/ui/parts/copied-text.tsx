@@ -16,7 +16,7 @@ export function CopiedText({ label, text }: Props) {
   );
 }
 
-/** The button alone, for a text that stands elsewhere. */
+/** Only the button, for a text in another place. */
 export function CopyButton({ label, text }: Props) {
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {

@@ -11,7 +11,7 @@ export type LineLook = {
 export type ChartLine = {
   readonly name: string;
   readonly values: readonly (number | undefined)[];
-  /** The number of its look, where it is not the line's place. */
+  /** The number of its look, if it is not the line's place. */
   readonly look?: number | undefined;
 };
 

@@ -35,8 +35,8 @@ export function typedOf(amount: Minor): string {
 const isUnclear = (text: string) => /^[1-9]\d{0,2}[.,]\d{3}$/.test(text);
 
 /**
- * Reads an amount in major units, with a point or a comma before its decimals. Separators of thousands are read only
- * where they cannot be anything else, as in 1,234.50. Never rounds.
+ * Reads an amount in major units, with a point or a comma before its decimals. Separators of thousands are read only if
+ * they cannot be anything else, as in 1,234.50. Never rounds.
  */
 export function readAmount(text: string, { currency, exponent }: Unit): TypedAmount {
   const typed = text.trim();

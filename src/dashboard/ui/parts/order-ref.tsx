@@ -1,4 +1,4 @@
-/** An order reference in a list: where it is too long, its middle is cut, for references differ at their ends. */
+/** An order reference in a list: if it is too long, its middle is cut, because references differ at their ends. */
 import { visible } from "./copied-text.tsx";
 
 // Enough to tell one order from the next.

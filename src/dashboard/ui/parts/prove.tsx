@@ -14,7 +14,7 @@ import { DataForm, Field } from "./field.tsx";
 import { ProofDeclined, Refusal } from "./refusal.tsx";
 import { Username } from "./username.tsx";
 
-/** The dialog, once on the page. Every call that waits for a proof goes on with it, or ends with `ProofDeclined`. */
+/** The dialog, once on the page. Every call that waits for a proof continues with it, or ends with `ProofDeclined`. */
 export function Proof({ signIn }: { signIn: GetCurrentSignInResponse }) {
   const [isAsking, setAsking] = useState(false);
   const waiting = useRef<{ resolve: () => void; reject: (reason: unknown) => void }[]>([]);

@@ -89,7 +89,7 @@ type BankPage = { readonly url: string; readonly page?: string };
 /** The address to which the bank sends the customer, and the fields that it posts there. */
 type Back = { readonly url: URL; readonly fields: Readonly<Record<string, string>> };
 
-/** Opens the action as a page does. Returns the bank's page; undefined where the action has ended. */
+/** Opens the action as a page does. Returns the bank's page; undefined if the action has ended. */
 async function show({ browser, call, edges, authenticationId }: Challenge, dice: Dice): Promise<BankPage | undefined> {
   for (let opened = 0; opened < answersMax; opened++) {
     const ticket = (await call("OpenAction", { authenticationId }))?.json.ticket;

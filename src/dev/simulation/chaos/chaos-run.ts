@@ -206,7 +206,7 @@ type Run = {
   readonly options: ChaosOptions;
   readonly observer: { readonly signal: AbortSignal; readonly show: (moment: Moment) => void };
   readonly seenLoads: number[];
-  /** Filled in while the run goes on. */
+  /** Filled in while the run continues. */
   readonly outages: Outage[];
 };
 

@@ -1,4 +1,4 @@
-/** Checks the renewals of a run: one capture each, whoever asked for it and however often. PURE. */
+/** Checks the renewals of a run: one capture each, however often it was requested. PURE. */
 import { isTaken, type Paid } from "./check-orders.ts";
 
 export const renewalViolationKinds = {

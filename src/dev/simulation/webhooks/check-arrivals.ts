@@ -1,4 +1,4 @@
-/** Checks that merchants received every event: genuine, complete, and twice only where it may be. PURE. */
+/** Checks that merchants received every event: genuine, complete, and twice only if it may be. PURE. */
 
 /** An event in the database, with the endpoints that subscribe to it. */
 export type EmittedEvent = {

@@ -35,13 +35,13 @@ import { describeStoredCards, type StoredSubject } from "./stored-cards.conforma
 export type ConformanceSubject = HarnessSubject & {
   readonly gateway: Gateway;
   readonly authentication: AuthenticationSubject;
-  /** Absent where the connector imports no proof. */
+  /** Absent if the connector imports no proof. */
   readonly imports?: ImportSubject;
-  /** Absent where no hold may be captured later. */
+  /** Absent if no hold may be captured later. */
   readonly holds?: HoldSubject;
-  /** Absent where the connector refunds nothing. */
+  /** Absent if the connector refunds nothing. */
   readonly refunds?: RefundSubject;
-  /** Absent where the connector stores no cards. */
+  /** Absent if the connector stores no cards. */
   readonly stored?: StoredSubject;
   /** Credentials of another account, which does not know the payments of the first. */
   readonly foreign: Credentials;
@@ -215,7 +215,7 @@ function describeRefusals(harness: () => GatewayHarness, { refusalOf, notProcess
 /** Expects the gateway's own code, as its answer has it. */
 function expectCodeOf({ gatewayCode }: NotProcessed, body: string): void {
   expect(gatewayCode).toMatch(/^[\w.-]{1,64}$/);
-  // Empty where the answer came to a request that is never spoilt.
+  // Empty if the answer came to a request that is never spoilt.
   if (body !== "") expect(body).toContain(`"${gatewayCode}"`);
 }
 

@@ -8,7 +8,7 @@ export type ImportSubject = {
   readonly read: (body: string) => object;
   /** Returns that part for a proof, as the gateway documents it. */
   readonly fields: (proof: AuthenticationProof) => object;
-  /** Absent where the connector asks for no exemption. */
+  /** Absent if the connector asks for no exemption. */
   readonly exemptions?: {
     readonly read: (body: string) => unknown;
     readonly values: Readonly<Record<Exemption, string>>;
