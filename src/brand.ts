@@ -1,5 +1,5 @@
 /**
- * One look for the dashboard, the pages of /docs and the mails: colours, type, spacing and the mark. PURE.
+ * The common look of the dashboard, the pages of /docs and the mails: colours, type, spacing and the mark. PURE.
  *
  * Contrast of text on its ground is at least 4.5:1, of edges and marks 3:1, in light and in dark.
  */

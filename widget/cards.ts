@@ -165,7 +165,9 @@ function dressAsSetUp(form: Form, [, , , , , pay, settingUp, isSetUp]: CardsText
   return () => Object.assign(form, { setSummary, say });
 }
 
-/** Rethrows an error of the vault; if it has lost the token since, as one after which the payment asks for another. */
+/**
+ * Rethrows an error of the vault. If the vault has lost the token since, the payment asks for another after the error.
+ */
 function askAgain(error: { code?: string }): never {
   throw /^token_/.test(error.code ?? "") ? Object.assign(error, { code: "token_refused" }) : error;
 }

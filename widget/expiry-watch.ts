@@ -16,7 +16,7 @@ export type ExpiryWatchParts = {
 const warnBeforeMs = 120_000;
 // The service expires sessions every second; a busy one takes a little longer.
 const endsAfterMs = 2_000;
-// The answer may be late; waiting costs nothing, because the session accepts no card any more.
+// The answer may be late; waiting costs nothing, because the session no longer accepts a card.
 const askAgainMs = 5_000;
 
 /** Watches the expiry of a session, and warns of its end once. */

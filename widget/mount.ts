@@ -78,7 +78,7 @@ export function createMount(lazyParts: LazyParts): Mount {
       renewing ??= renew(press).finally(() => (renewing = undefined));
       return renewing;
     };
-    /** Starts over: with a fresh session where this one is of no use any more. */
+    /** Starts over, with a fresh session if this one is of no further use. */
     const reopen = () => {
       if (!payment.needsFresh) return open(session);
       form.reset();

@@ -63,7 +63,7 @@ export class Payment {
   #frameError = cardFormUnavailable;
   /** True if the card form could not be loaded, and may be the next time. */
   #isFrameLost = false;
-  /** True once the session takes no card any more and was not paid. */
+  /** True once the session no longer takes a card and was not paid. */
   #isOver = false;
   /** The last submit; the customer can press Pay before the form is ready. */
   #submitted: Promise<CheckoutResult> | undefined;
@@ -93,7 +93,7 @@ export class Payment {
     this.#mountedFrame = parts.frame;
     this.#frame = parts.frame ? Promise.resolve(parts.frame) : this.#openFrame();
     this.ready = this.#open();
-    // A page that does not await `ready` learns of a failure by onError.
+    // A page that does not await `ready` is notified of a failure by onError.
     this.ready.catch(() => undefined);
   }
 
@@ -216,7 +216,7 @@ export class Payment {
     }
   }
 
-  /** Resolves with undefined if no frame is wanted any more; rejects if it could not be loaded. */
+  /** Resolves with undefined if no frame is needed; rejects if it could not be loaded. */
   async #tryFrame(failures: number): Promise<PaymentFrame | undefined> {
     const { session, locale, options, form, lazyParts } = this.#parts;
     const { sdkUrl, framePolicy } = session.vault;

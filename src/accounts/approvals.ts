@@ -135,8 +135,8 @@ const approve: Statement = {
 const selectDecision: Statement = { name: "select_decision", text: "SELECT decision FROM approval WHERE id = $1" };
 
 /**
- * Closes a waiting call as approved; undefined if it does not wait any more. `decision` is the request that runs it: the same one
- * may ask again, as the answer to its commit may have been lost.
+ * Closes a waiting call as approved; undefined if it no longer waits. `decision` is the request that runs it: it may be
+ * repeated, because the answer to its commit may have been lost.
  */
 export async function approveCall(
   tx: Tx,
@@ -153,7 +153,7 @@ const close: Statement = {
          WHERE id = $1 AND status = 'PENDING' RETURNING 1`,
 };
 
-/** Closes a waiting call without running it; false if it does not wait any more. */
+/** Closes a waiting call without running it; false if it no longer waits. */
 export async function closeCall(
   queryable: Queryable,
   id: ApprovalId,

@@ -88,7 +88,7 @@ function hashOf(subject: string): string {
   return sha256(subject).toString("hex").slice(0, 32);
 }
 
-// Their servers ignore dots (https://support.google.com/mail/answer/7436150, 2026); others tell `a.b` from `ab`.
+// Their servers ignore dots (https://support.google.com/mail/answer/7436150, 2026); others distinguish `a.b` from `ab`.
 const dotlessDomains = ["gmail.com", "googlemail.com"];
 
 /** Returns the mailbox of an address: without what follows a plus sign (RFC 5233), and in lower case. */

@@ -132,7 +132,7 @@ type Counts = {
   readonly declines: readonly DeclineCounts[];
 };
 
-// Lines of a chart that a person can still tell apart.
+// The most lines of a chart that a person can still distinguish.
 const frequentMax = 6;
 
 /** Returns a function that keeps only the most frequent rows of a point in the range. */

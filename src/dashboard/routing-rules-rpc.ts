@@ -150,7 +150,7 @@ export function verifiedRule(among: Among, content: RuleContent): RuleContent {
   return { ...content, connectionIds, cases: content.cases && { ...content.cases, list }, split, providerId };
 }
 
-/** The merchant's connections, and what tells a gateway from a provider of authentication. */
+/** The merchant's connections, and the function that distinguishes a gateway from a provider of authentication. */
 type Among = {
   readonly connections: readonly Connection[];
   readonly core: Pick<DashboardEnvironment["core"], "providerOf">;

@@ -40,7 +40,7 @@ const recordStatement: Statement = {
   text: "SELECT id FROM app.record_dispute($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
 };
 
-/** Records a notice. `unknown`: it is a remark about a dispute that is not known. A notice that tells nothing new changes nothing. */
+/** Records a notice. `unknown`: it is a remark about an unknown dispute. A notice without news changes nothing. */
 export async function recordNotice(tx: Tx, core: Core, reported: Reported): Promise<"unknown" | undefined> {
   const { loaded, captured, gatewayReference, notice } = reported;
   const { session } = loaded;
@@ -139,8 +139,8 @@ function statusBeside(
 }
 
 /**
- * Alarms a person about money that was moved twice by the same amount, or once: only a day that is not signed tells. It
- * may raise the held amount, and never lowers it.
+ * Alarms a person about money that was moved twice by the same amount, or once: only a day that is not signed could
+ * decide. It may raise the held amount, and never lowers it.
  */
 async function reportRepeat(tx: Tx, core: Core, { captured, gatewayReference, notice }: Reported): Promise<void> {
   if (!movesMoney(notice.event)) return;

@@ -1,7 +1,7 @@
 /** Decides from rows alone what an answer to a dispute needs next. PURE. */
 import type { Dispute, DisputeResponse } from "../core/rows/disputes.ts";
 
-/** `look`: the gateway's record says whether the answer arrived. `end`: no request leads on any more. */
+/** `look`: the gateway's record says whether the answer arrived. `end`: no further request is of use. */
 export type ResponseStep =
   | { readonly type: "send" | "look" | "rest" }
   | { readonly type: "end"; readonly status: "TAKEN" | "REFUSED" };

@@ -91,7 +91,7 @@ export function listingOf({ values }: Pick<HandlerContext, "values">) {
 export const invalidKeyDetail =
   "This key is not in use: it is mistyped, unknown, revoked or past its end. Send a secret or restricted key of the environment as `Authorization: Bearer <key>`; regenerating keys revokes the old ones.";
 
-/** Returns the refusal of a request without the form of a key. It tells nothing about keys. */
+/** Returns the refusal of a request without the form of a key. It reveals nothing about keys. */
 export function noKeyDetail(authorization: string | null): string {
   return authorization
     ? "The Authorization header is not of the form `Bearer <key>`, with one space and a secret or restricted key of the environment."

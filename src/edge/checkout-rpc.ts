@@ -110,7 +110,7 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
 
     async listStoredCards(request, context) {
       const { environment, session } = await open(context, request.sessionId);
-      // A session that takes no card any more shows none.
+      // A session that no longer takes a card shows none.
       if (!isPayable(session) || session.expiresAt <= environment.core.runtime.now())
         return create(ListStoredCardsResponseSchema, {});
       const { cards, needsSecurityCode, saving } = await listStoredCards(environment.core, session);
@@ -312,7 +312,7 @@ function expiryOf({ replacedBy, expiredBecause }: PaymentSession) {
   return replacedBy ? "REPLACED" : (expiredBecause ?? "LIFETIME");
 }
 
-// Card testers learn from these which of their cards work, so a browser sees the plain refusal instead.
+// These codes would show card testers which of their cards work, so a browser gets the plain refusal instead.
 const hiddenFromBrowsers = new Set([
   "fraud_suspected",
   "lost_or_stolen",

@@ -184,8 +184,8 @@ function answerCors(request: IncomingMessage, response: ServerResponse): boolean
 }
 
 /**
- * Answers /healthz for the process and /readyz for its dependencies; false for any other path. `Forwarding` tells the
- * doctor what proxies say about its own request.
+ * Answers /healthz for the process and /readyz for its dependencies; false for any other path. `Forwarding` shows the
+ * doctor the proxies' headers of its own request.
  */
 function answerProbes(
   isReady: () => Promise<boolean>,

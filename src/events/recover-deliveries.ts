@@ -86,7 +86,7 @@ export function oldestUnaccepted(endpointId: string, troubleSince: string): stri
              OR d.status = 'EXHAUSTED' AND d.ended_at >= ${troubleSince} - interval '1 second'))`;
 }
 
-// Enough to know that it is a lot; a higher count would cost more than it tells.
+// Enough to know that it is a lot; a higher count would cost more than it is worth.
 const missedCountMax = 10_000;
 const countMissed: Statement = {
   name: "count_missed_events",

@@ -167,7 +167,7 @@ export class WorkerCount {
     return 1 + this.#heardMs.size;
   }
 
-  /** Tells the others of this one and listens to them until `end()`; a newcomer learns of all at once. */
+  /** Announces this worker to the others and listens to them until `end()`; a newcomer hears from all at once. */
   begin(connection: NatsConnection, subject: string): { end(): void } {
     const tell = () => {
       if (!connection.isClosed()) connection.publish(subject, this.#id);

@@ -6,7 +6,7 @@ export type Renewal = Extract<StoredCardUse, { type: "renewal" }>;
 
 /**
  * Returns the chain of a renewal if it is of the connector's kind, and otherwise why the renewal cannot be sent there.
- * Nothing is sent then.
+ * In that case nothing is sent.
  */
 export function chainOf<Type extends Chain["type"]>(
   { chain }: Renewal,

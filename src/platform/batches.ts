@@ -65,8 +65,8 @@ export class Batches {
   #isRunning = false;
 
   /**
-   * `isRefusal` tells whether the server has undone the statement: only then is each of its calls run again. A patience of 0 has no
-   * end.
+   * `isRefusal` reports whether the server has undone the statement: only then is each of its calls run again. A
+   * patience of 0 has no end.
    */
   constructor(
     call: Call,

@@ -1,6 +1,6 @@
 /**
  * Card tokens: random, with sealed facts by which a holder of their key proves without the vault that a token was made
- * for a session. The page that passes a token on learns nothing from it.
+ * for a session. The page that passes a token on cannot read them.
  */
 import { randomBytes } from "node:crypto";
 import { type KeyRing, seal, unseal } from "./secrets.ts";

@@ -59,7 +59,7 @@ const connectorOptions: GatewayHttpOptions = {
   connectTimeoutMs: 3_000,
 };
 
-/** The connections of one process to all gateways. Close it when no request is in flight any more. */
+/** The connections of one process to all gateways. Close it when no request is in flight. */
 export class GatewayHttp {
   readonly #options: GatewayHttpOptions;
   readonly #agent: Agent;

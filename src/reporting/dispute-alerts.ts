@@ -52,7 +52,7 @@ type Blocked = {
 
 const kinds: readonly string[] = ["DISPUTE_OPENED", "DISPUTE_DUE", "DISPUTES_UNREADABLE"];
 
-/** Compares disputes with the alerts that are open. An alert is over once its dispute needs no response any more. */
+/** Compares disputes with the alerts that are open. An alert is over once its dispute needs no response. */
 export async function compareDisputes(
   database: Queryable,
   open: readonly OpenMatter[],

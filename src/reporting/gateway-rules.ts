@@ -24,7 +24,7 @@ export type Verdict = "bad" | "unclear" | "good";
 
 /** Judges technical failures: timeouts and errors, of all attempts. */
 export function judgeFailures(recent: Share, past: Share): Verdict {
-  // Too short a past tells nothing, and the least share counts as known.
+  // Too short a past decides nothing, and the least share counts as known.
   const history = past.attempts < pastAttemptsMin ? { ...past, attempts: Number.POSITIVE_INFINITY } : past;
   const usual = Math.max(failureShareMin, shareOf(history));
   return judge(recent, { usual, history: history.attempts, worse: 1, attemptsMin: attemptsMin.failures });

@@ -99,7 +99,7 @@ const isSuspect = `r.approved + r.declined >= ${attemptsMin.approvals} AND r.dec
   OR r.failed >= ${suspectFailures} AND r.failed >= ${suspectShare} * (r.approved + r.declined + r.failed)`;
 
 // The counts of the last hour's quarters, and of whole days before today. Each merchant's are a range of the primary
-// key. The past is read only if an alert is open, or where the hour alone does not rule one out.
+// key. The past is read only if an alert is open, or if the hour alone does not rule one out.
 const selectGateways: Statement = {
   name: "select_gateways_to_judge",
   text: `

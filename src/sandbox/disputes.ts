@@ -103,7 +103,7 @@ export function nextReport(behaviour: DisputeBehaviour, { fromMs, made }: Pick<D
   return step && { ...step, timeMs: fromMs + step.afterMs };
 }
 
-/** Returns what a report tells beside its signed fields. */
+/** Returns the content of a report beside its signed fields. */
 export function disputeFacts(report: DisputeReport, { fromMs }: Disputed): Readonly<Record<string, string>> {
   const asks = report === "CHARGEBACK" || report === "REQUEST_FOR_INFORMATION";
   return {

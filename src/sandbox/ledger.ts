@@ -254,7 +254,7 @@ export class Ledger {
     return this.#authorizations.values();
   }
 
-  /** Captures the hold, or the part that is given, and releases the rest; returns false if there is none any more. */
+  /** Captures the hold, or the part that is given, and releases the rest; returns false if there is none. */
   capture(authorization: Authorization, value = authorization.value): boolean {
     if (authorization.status !== "held" || !isPart(value, authorization.value)) return false;
     this.#cancelEnd(authorization);

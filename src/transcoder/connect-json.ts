@@ -39,7 +39,7 @@ export async function readJsonMessage(
 
 /**
  * Returns the message of a call as JSON without mistakes. Problems stay in `values` until `findProblems` reads them: an
- * unauthenticated caller learns nothing about a body. Throws TranscodingError if the bytes are no JSON.
+ * unauthenticated caller gets no answer about a body. Throws TranscodingError if the bytes are no JSON.
  */
 export function decodeJsonMessage(method: DescMethod, bytes: Buffer, values: ContextValues): JsonValue {
   const findings: Finding[] = [];

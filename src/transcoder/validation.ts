@@ -91,7 +91,7 @@ function findViolations<Desc extends DescMessage>(schema: Desc, message: Message
 
 function findingOf(violation: Violation): Finding {
   const path = jsonPathOf(violation);
-  // A field without presence is missing at its zero value too: other protocols cannot tell the two apart.
+  // A field without presence is missing at its zero value too: other protocols cannot distinguish the two.
   if (violation.ruleId === "required") return { path, code: "missing_field", detail: whatIsRequired(violation) };
   const what = whatIsWrong(violation);
   return { path, code: "invalid_field", detail: violation.forKey ? `has a key that is not valid: ${what}` : what };

@@ -121,7 +121,7 @@ export async function takeCard(
   const key = [sha256(token), vault.environment, sessionId];
   const [taken] = await database.query<{ sealed: string }>(takeCall, key);
   if (taken !== undefined) {
-    // Sealed by a key that has been dropped: it cannot be opened any more, and nothing was sent.
+    // The card is sealed by a key that has been dropped, so it can no longer be opened, and nothing was sent.
     if (!hasKeyFor(vault.ring, taken.sealed)) return { type: "not_found" };
     const { fingerprint: _, needsCode: __, ...card } = unsealCard(vault, { sessionId, token }, taken.sealed);
     return { type: "card", card };

@@ -55,10 +55,9 @@ const eraseStatement: Statement = {
 };
 
 /**
- * Stores the card of a token without its security code and forgets the token's session, in one transaction. A repeat for the
- * same session and handle returns the same. Undefined if the vault has no such card any more, has erased the handle's, or got
- * the card from a wallet.
- * Throws `unavailable` without the keys for it.
+ * Stores the card of a token without its security code and forgets the token's session, in one transaction. A repeat
+ * for the same session and handle returns the same. Undefined if the vault no longer has the card, has erased the
+ * handle's, or got the card from a wallet. Throws `unavailable` without the keys for it.
  */
 export async function storeCard(
   database: Database,

@@ -72,7 +72,7 @@ export const forwardEndsWithinMs = 16 * second;
  * Interval between sweeps of expired rows: a card stays at most this much longer than its lifetime, sealed and refused.
  */
 export const sweepIntervalMs = 30 * second;
-/** A copy reports with each sweep that it runs; one that was killed has no share of the limits any more after two. */
+/** A copy reports with each sweep that it runs; one that was killed loses its share of the limits after two. */
 export const copyLifetimeMs = 2.5 * sweepIntervalMs;
 /** Rows deleted by one statement, so that no sweep holds locks for long. */
 export const sweepRowsMax = 5_000;

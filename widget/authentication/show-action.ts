@@ -15,7 +15,7 @@ export const returnToKey = "switchyard-return-to";
 /** The bank's return page says this to the frame around it, of the same origin. */
 export const returnedMessage = "switchyard-returned";
 
-/** Uses a ticket up. Returns undefined for one that shows nothing any more. Never rejects. */
+/** Uses a ticket up. Returns undefined for a ticket that no longer shows anything. Never rejects. */
 export async function useTicket(ticket: string): Promise<ShownAction | undefined> {
   try {
     const answer = await fetch("open", {

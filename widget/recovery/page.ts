@@ -1,4 +1,4 @@
-/** The page of a recovery link: learns from the service what the link is for, and mounts the widget to pay it. */
+/** The page of a recovery link: opens the link at the service, and mounts the widget to pay it. */
 
 import { amountText } from "../amount-text.ts";
 import type { MountedWidget } from "../mount.ts";
@@ -102,7 +102,7 @@ async function fresh(): Promise<SessionOptions> {
   throw new Error("The link has no session.");
 }
 
-/** Takes the form away where the link is not open any more. */
+/** Removes the form if the link is no longer open. */
 async function lookAgain(): Promise<void> {
   const opened = await open();
   if (opened.state !== "open" && opened.state !== "unreachable") show(opened);

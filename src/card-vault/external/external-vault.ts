@@ -93,7 +93,7 @@ export class SaasVault implements CardVault {
     return { state: "unknown" };
   }
 
-  /** Accepts no token for the session any more. The vault itself drops a volatile card, for which it has no call. */
+  /** Stops accepting tokens for the session. The vault itself drops a volatile card, for which it has no call. */
   forget(sessionId: SessionId): void {
     forgetVaultSession(this.#parts.database, sessionId).catch((error: unknown) =>
       this.#parts.log.warn({ err: error, sessionId }, "a session of the card vault was not forgotten"),

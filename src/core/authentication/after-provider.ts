@@ -85,7 +85,7 @@ export function endOfProvided(
     case "A":
       return proof ? "ATTEMPTED" : "UNAVAILABLE";
     case "I":
-      // A bank that asks the customer exempts nothing any more.
+      // A bank that challenges the customer no longer exempts anything.
       return status === "REQUESTING" ? "EXEMPTED" : "UNAVAILABLE";
     case "N":
       if (challengeCancel === cancelled) return "CANCELLED";

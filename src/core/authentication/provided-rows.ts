@@ -219,7 +219,7 @@ const clearProofs: Statement = {
   text: "SELECT FROM app.clear_proofs($1)",
 };
 
-/** Deletes a session's proof, which no gateway may use any more. */
+/** Deletes a session's proof, which no gateway may use from now on. */
 export function dropProof(tx: Tx, sessionId: SessionId): void {
   tx.send(clearProofs, [sessionId]);
 }

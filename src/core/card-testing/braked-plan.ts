@@ -47,8 +47,8 @@ export async function planWhileBraking(
 
 /**
  * Returns the plan of a payment whose network was declined too often: its customer is authenticated. If nothing in the
- * plan can ask the customer, a card that the merchant has approved is paid as planned: who tests it learns nothing.
- * Undefined for every other one.
+ * plan can challenge the customer, a card that the merchant has approved is paid as planned, which reveals nothing to a
+ * tester. Undefined for every other one.
  */
 export async function planPastNetwork(
   core: Pick<Core, "database">,

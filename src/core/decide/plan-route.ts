@@ -64,7 +64,7 @@ export type Plan = {
 /**
  * Plans at most five connections in the rule's order. Priorities keep the rule's numbers, so a skipped connection
  * leaves a gap. A failing connection is left out only while there is another: a poor chance is better than none.
- * `canAsk` is false if the page cannot show an action: no gateway and no provider can ask the customer then.
+ * `canAsk` is false if the page cannot show an action: then no gateway and no provider can challenge the customer.
  */
 export function planRoute(route: Route, { canAsk = true }: { readonly canAsk?: boolean } = {}): Plan {
   const isAlways = route.authentication === "ALWAYS";

@@ -46,7 +46,7 @@ type AttemptAnswer = {
 
 /**
  * Asks every gateway of the merchant. Once all have answered, captured money and holds belong to the session, each with
- * a separate attempt row, and the session continues as any other. Until then the gateways are called again later.
+ * a separate attempt row, and the session continues like any other. Until then the gateways are called again later.
  */
 export async function findUnrecorded({ core, lease, loaded }: Work): Promise<void> {
   const toLookUp = await attemptsToLookUp(core, loaded);
@@ -312,9 +312,9 @@ function unrecordedAttempt(core: Core, session: PaymentSession, lost: Lost): gat
  * Asks one gateway. If it cannot be read, or finds nothing by our reference, it is sent a void, which takes no money.
  * Its answer or its notification then reports a voided hold, no hold, or a capture, which is looked up again later. A
  * hold that only notifications report is not believed, because the notification of its capture may be lost; nor is a
- * decline before the gateway has refused a void, because the notification of a hold may be lost. Nothing can be
- * authorized under the key of this void any more: the session's deadline has passed, and it cannot be submitted again.
- * A hold beside a winner is voided too: the session can have no second winner.
+ * decline before the gateway has refused a void, because the notification of a hold may be lost. From then on, nothing
+ * can be authorized under the key of this void: the session's deadline has passed, and it cannot be submitted again. A
+ * hold beside a winner is voided too: the session can have no second winner.
  */
 async function askGateway(
   core: Core,

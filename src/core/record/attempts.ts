@@ -225,8 +225,8 @@ export function recordCaptureOrdered(tx: Tx, attempt: Attempt, capturedAmountMin
 export type OtherAmount = { readonly capturedMinor: number; readonly because: string };
 
 /**
- * Marks an attempt as captured. The session's `captureConfirmed`, which `settleSession` writes, tells a completed
- * capture from an accepted one. `other` is given only if a person has captured at the gateway.
+ * Marks an attempt as captured. The session's `captureConfirmed`, which `settleSession` writes, distinguishes a
+ * completed capture from an accepted one. `other` is given only if a person has captured at the gateway.
  */
 export function recordCaptured(tx: Tx, attempt: Attempt, capture: CaptureRecord = {}, other?: OtherAmount): void {
   const { captureReference, networkTransactionId } = capture;

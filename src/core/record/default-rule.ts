@@ -8,7 +8,7 @@ import { isBrakingInSql } from "../card-testing/card-counts.ts";
 import type { Core } from "../core.ts";
 import type { FailoverSwitch } from "../rows/entities.ts";
 
-/** The part of the core that tells gateways from providers of authentication. */
+/** The part of the core that distinguishes gateways from providers of authentication. */
 export type DefaultParts = Pick<Core, "connectorOf">;
 
 /** All failures that a rule can choose lead to the next gateway. */

@@ -30,7 +30,7 @@ export type ReportedNotice = DisputeNotice & {
   readonly at: string;
 };
 
-/** An owner's word about a dispute of which nothing was heard any more, and its status before. */
+/** An owner's decision about a dispute without further news, and its status before. */
 export type DisputeDecision = {
   readonly status: "WON" | "LOST";
   readonly before: DisputeStatus;

@@ -193,7 +193,7 @@ export class AuthenticationFixture {
     return { reference, url: outcome.action.url };
   }
 
-  /** Waits until this process works on no session any more. */
+  /** Waits until this process no longer works on any session. */
   async settled(core = this.base.core): Promise<void> {
     while (core.inFlight.size > 0) await Promise.all(core.inFlight);
   }

@@ -30,7 +30,7 @@ export function decisionSteps(fixture: () => CoreFixture) {
     (await fixture().loadSession(session)).attempts[0]!;
   const stateOf = async (session: PaymentSession) => (await fixture().loadSession(session)).session;
 
-  /** Submits, and waits until no worker works on the session any more. */
+  /** Submits, and waits until no worker works on the session. */
   async function submitOn(core: Core): Promise<PaymentSession> {
     const session = await fixture().newSession();
     fixture().useCard(cards.approved);

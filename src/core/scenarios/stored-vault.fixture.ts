@@ -17,7 +17,7 @@ export class MemoryVault implements StoredCardVault {
   number = "4242424242424242";
   /** Fails every call while it is set. */
   isAway = false;
-  /** Has no card of a token any more while it is set. */
+  /** While set, the vault has no card of any token. */
   hasLost = false;
   /** Knows numbers by a new key of fingerprints, and by the one before. */
   hasNewKey = false;

@@ -74,7 +74,7 @@ export async function findAgreement(
   return agreement && { agreement, gateways: gatewaysFor(agreement), renewals };
 }
 
-/** Returns what tells of each agreement of a merchant which of its gateways can charge it. */
+/** Returns a function that lists, for each agreement of a merchant, the gateways that can charge it. */
 export async function loadGatewaysFor(
   queryable: Queryable,
   { connectorOf }: Pick<Core, "connectorOf">,

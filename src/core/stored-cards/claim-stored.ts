@@ -96,8 +96,8 @@ const claimStored: Statement = {
 const unusableCode = "LL006";
 
 /**
- * Records a prepared claim, in the transaction that claims the session. Throws `token_not_found` for a stored card that cannot be used any
- * more: the session then stays open.
+ * Records a prepared claim, in the transaction that claims the session. Throws `token_not_found` for a stored card that
+ * can no longer be used: the session then stays open.
  */
 export async function recordStoring(tx: Queryable, { values }: StoringClaim): Promise<StoredPayment> {
   try {

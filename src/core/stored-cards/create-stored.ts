@@ -64,7 +64,10 @@ export function describeStored(sessionId: SessionId, order: StoringOrder): objec
   };
 }
 
-/** Returns what tells two requests apart, always in the same order; undefined for a session without stored cards. */
+/**
+ * Returns the fields that distinguish two requests, always in the same order; undefined for a session without stored
+ * cards.
+ */
 export function storingFingerprint(order: StoringOrder): object | undefined {
   const { customerRef, saveCard, storedCardSecurityCode, setUp } = order;
   if (customerRef === undefined) return undefined;

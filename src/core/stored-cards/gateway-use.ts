@@ -22,7 +22,7 @@ export function mandateOf(stored: StoredPayment | undefined): ChallengeMandate |
   return stored?.role === "SETUP" ? { purpose: "customer" } : undefined;
 }
 
-/** Returns what a payment tells an attempt's gateway; undefined if the card is neither stored nor will be. */
+/** Returns the stored-card part of an attempt's request; undefined if the card is neither stored nor will be. */
 export function gatewayUse(
   { sealing, connectorOf }: Pick<Core, "sealing" | "connectorOf">,
   stored: StoredPayment,

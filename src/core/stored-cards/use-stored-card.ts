@@ -72,7 +72,7 @@ const useCard: Statement = {
 
 /**
  * Makes a card of the session's customer a token of the session. Throws `not_found` for a card that the session's
- * customer cannot pay with, `session_ended` if the session takes no card any more, and `unavailable` if the vault opens
+ * customer cannot pay with, `session_ended` if the session no longer takes a card, and `unavailable` if the vault opens
  * none.
  */
 export async function useStoredCard(

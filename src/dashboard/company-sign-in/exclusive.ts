@@ -8,7 +8,8 @@ import type { SignInParts } from "../enter.ts";
 
 /**
  * Throws if the address belongs to a company that signs in by its provider alone. Returns true for a break-glass owner,
- * whose sign-in has to be mailed to the owners. Call it after a proof: before one, the answer would tell who is one.
+ * whose sign-in has to be mailed to the owners. Call it after a proof: before one, the answer would reveal these
+ * owners.
  */
 export async function requireOwnWay({ accounts, signIns }: SignInParts, email: string): Promise<boolean> {
   const provider = findExclusive(signIns.identityProviders.all, email);

@@ -107,7 +107,7 @@ export class CardFrameFixture {
     await this.type("cvc", testCard.cvc);
   }
 
-  /** Returns what the frame last told the page about the form. */
+  /** Returns the frame's last message to the page about the form. */
   state(): Promise<unknown> {
     return this.page.evaluate("state");
   }

@@ -29,7 +29,7 @@ export async function takeBackup(demo: TestDemo, meanwhile: () => Promise<unknow
   await superuser.connect();
   try {
     await superuser.query("SELECT pg_backup_start('rehearsal', true)");
-    // Files that go away while they are copied are none that a restore needs.
+    // Files that disappear while they are copied are none that a restore needs.
     const copying = run("cp", ["-a", demo.postgresDataFolder, backupFolderOf(demo)]).catch(() => {});
     await Promise.all([copying, meanwhile()]);
     const { rows } = await superuser.query("SELECT labelfile FROM pg_backup_stop(false)");

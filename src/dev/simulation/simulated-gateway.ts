@@ -9,7 +9,7 @@ import { type RefundParts, SimulatedRefunds } from "./simulated-refunds.ts";
 import { type Movement, SimulatedStatements } from "./simulated-statements.ts";
 import type { Network } from "./wallets.ts";
 
-/** Says when a gateway asks for the customer: `if_asked` only when the request tells it to. */
+/** Sets when a gateway challenges the customer: `if_asked` only if the request requires it. */
 export type GatewayAsks = "as_needed" | "if_asked" | "never";
 
 /** A challenge of one payment. The gateway accepts the customer's answer until `expiresAtMs`. */
@@ -71,7 +71,7 @@ export type Authorization = Payment & {
   capturedMinor?: number;
   /** True if a person has captured it. */
   isByHand?: boolean;
-  /** True if its request told the gateway to authenticate, or said why that is needless. */
+  /** True if its request required authentication, or gave the reason why that is needless. */
   readonly isAuthenticated: boolean;
 };
 

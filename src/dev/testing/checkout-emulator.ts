@@ -54,7 +54,7 @@ export class CheckoutEmulator {
   readonly consents: (Pick<SaveCardConsent, "template" | "locale"> | undefined)[] = [];
   /** The stored cards of the customer, and the choice of storing another. */
   stored: ListStoredCardsResponse = create(ListStoredCardsResponseSchema, { securityCodeRequired: true });
-  /** Returns the token of a stored card; by default there is no such card any more. */
+  /** Returns the token of a stored card; by default the card no longer exists. */
   onUse: (paymentMethodId: string) => string | Promise<string> = () => {
     throw refusalOf(Code.NotFound, "NOT_FOUND");
   };

@@ -23,7 +23,7 @@ export type Watching = {
   readonly draining: AbortSignal;
   readonly ageMs: number;
   readonly heartbeatMs: number;
-  /** Runs before each heartbeat; false if the caller may now read something else. Throws if it may not read any more. */
+  /** Runs before each heartbeat; false if the caller may now read something else. Throws if it may no longer read. */
   readonly isSame: () => Promise<boolean>;
 };
 

@@ -89,7 +89,7 @@ export function readCompletion(reply: GatewayReply, attempt: AttemptAtGateway): 
   return withoutAction(readAuthorize(reply, attempt));
 }
 
-/** Reports whether an error goes away by itself: the same request is then sent once more. */
+/** Reports whether an error is temporary: the same request is then sent once more. */
 function isPassing(reply: Answer, json: Json | undefined): boolean {
   const error = errorIn(reply, json);
   return error !== undefined && (error.isTransient || error.code === inProgress);

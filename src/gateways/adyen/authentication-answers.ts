@@ -86,7 +86,7 @@ function readEnd(json: Json, kept: Kept): ProviderEnd {
   });
   const { version, transStatus, eci, dsTransactionId } = result ?? {};
   const cryptogram = text(threeDS2Result.authenticationValue);
-  // The directory's first answer. If it is not told, a customer who was sent to the bank counts as challenged.
+  // The directory's first answer. If the answer lacks it, a customer who was sent to the bank counts as challenged.
   const first = isObject(threeDS2ResponseData) ? text(threeDS2ResponseData.transStatus) : undefined;
   const directoryStatus = first ?? (kept.isRedirected ? "C" : transStatus);
   const challengeIndicator = text(threeDS2Result.threeDSRequestorChallengeInd) ?? kept.challengeIndicator ?? "01";

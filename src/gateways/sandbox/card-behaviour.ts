@@ -53,7 +53,7 @@ export type Frictionless = "Y" | "A" | "U" | "N";
 /** Runs customer authentication where the request permits it, and declines with the code where it does not. */
 type AuthenticatedBehaviour = {
   readonly act: "authenticate";
-  /** `if_asked`: only if the request tells the gateway to. `if_wanted`: as that, and otherwise decided without. */
+  /** `if_asked`: only if the request requires it. `if_wanted`: the same, and otherwise decided without. */
   readonly when: "as_needed" | "if_asked" | "if_wanted";
   readonly code: string;
   /** The decision once the customer has passed. */
@@ -120,7 +120,7 @@ export type RefundBehaviour =
   /** Some seconds after the capture, half of it is refunded by hand at the gateway. */
   | "by_hand";
 
-/** How a captured payment is paid out; as it was captured if absent. */
+/** The payout of a captured payment; of the captured amount if absent. */
 export type SettlementBehaviour =
   /** `other_amount` pays out one minor unit less than was captured. */
   "other_amount" | "never";

@@ -17,7 +17,7 @@ const challenge = (code: string, passed: CardBehaviour): CardBehaviour => ({
 
 type Renewed = Pick<StoredTestCard, "renewedAtA" | "renewedAtB">;
 
-/** Returns the same decline at both gateways, in the words of each. */
+/** Returns the same decline at both gateways, with the code of each. */
 function declined(
   [codeAtA, codeAtB]: readonly [string, string],
   more: Omit<Extract<CardBehaviour, { act: "decline" }>, "act" | "code"> = {},

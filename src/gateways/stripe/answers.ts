@@ -190,9 +190,7 @@ export function isKeptError(reply: GatewayReply): boolean {
   return reply.type === "answer" && reply.status >= 400 && reply.headers["idempotent-replayed"] === "true";
 }
 
-/**
- * Reports whether the key can return no other answer any more: an error is kept for it, or it belongs to other content.
- */
+/** Reports whether the key can return no other answer: an error is kept for it, or it belongs to other content. */
 export function isKeySpent(reply: GatewayReply): boolean {
   return isKeptError(reply) || isOtherContent(reply);
 }

@@ -26,7 +26,7 @@ const oneOrder = `${orders}/(?<id>[^/]+)`;
 const oneDispute = "/v1/customer/disputes/(?<id>[^/]+)";
 const oneAuthorization = "/v2/payments/authorizations/(?<id>[^/]+)";
 
-// As short as PayPal's: a few minutes less than nine hours.
+// A few minutes less than nine hours, like PayPal's.
 const tokenLifeS = 32_000;
 // More than any test or demo requests; beyond it the oldest are refused.
 const tokensMax = 10_000;

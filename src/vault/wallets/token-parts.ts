@@ -27,7 +27,9 @@ export type DecryptionKey = {
   readonly privateKey: KeyObject;
 };
 
-/** A token that fails a check: the log names the check, and the page learns only that the token is not valid. */
+/**
+ * A token that fails a check: the log names the check, and the page gets only the answer that the token is not valid.
+ */
 export class RefusedToken extends Error {
   override readonly name = "RefusedToken";
   readonly wallet: WalletName;

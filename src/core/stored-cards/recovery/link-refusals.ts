@@ -1,4 +1,4 @@
-/** Why a renewal is not paid by its link, in the words of the public errors. PURE. */
+/** The reasons why a renewal is not paid by its link, with the public errors. PURE. */
 import { DomainError } from "../../../platform/errors.ts";
 import { encodeId, type SessionId } from "../../../platform/ids.ts";
 

@@ -46,10 +46,11 @@ export type Charge = {
 export type Charged = { readonly payment: Payment; readonly replayed: boolean };
 
 /**
- * Charges an agreement, and waits up to 20 s for the end. Durable on return. A repeat with the key returns the session as it stands.
- * Throws `not_found` (also for a repeat whose session is not kept here any more), `idempotency_key_reused`, `invalid_field`, `vault_cannot_store`, `renewal_paid`, `renewal_in_progress`,
- * `agreement_not_active`, `amount_exceeds_agreement`, `retry_not_allowed`, and `unavailable` if the vault opens no card or too many
- * renewals are in progress: then nothing was created.
+ * Charges an agreement, and waits up to 20 s for the end. Durable on return. A repeat with the key returns the current
+ * session. Throws `not_found` (also for a repeat whose session is no longer kept here), `idempotency_key_reused`,
+ * `invalid_field`, `vault_cannot_store`, `renewal_paid`, `renewal_in_progress`, `agreement_not_active`,
+ * `amount_exceeds_agreement`, `retry_not_allowed`, and `unavailable` if the vault opens no card or too many renewals
+ * are in progress: then nothing was created.
  */
 export async function chargeAgreement(core: Core, owner: SessionOwner, charge: Charge): Promise<Charged> {
   const problems = findUnchargeable(charge);

@@ -1,4 +1,7 @@
-/** Why an agreement cannot be charged without its customer now, in the words of the public errors and of a session's `retry`. PURE. */
+/**
+ * The reasons why an agreement cannot be charged without its customer now, with the public errors and a session's
+ * `retry`. PURE.
+ */
 import { renewalTriesMax } from "../../../limits.ts";
 import { DomainError, type DomainErrorCode } from "../../../platform/errors.ts";
 import { encodeId, type SessionId } from "../../../platform/ids.ts";

@@ -1,7 +1,7 @@
 /** An order reference in a list: if it is too long, its middle is cut, because references differ at their ends. */
 import { visible } from "./copied-text.tsx";
 
-// Enough to tell one order from the next.
+// Enough to distinguish one order from the next.
 const endLength = 8;
 
 export function OrderRef({ orderRef }: { orderRef: string }) {

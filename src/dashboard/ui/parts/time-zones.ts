@@ -15,7 +15,9 @@ const renamed: Readonly<Record<string, string>> = {
 
 const nameOf = (zone: string) => renamed[zone] ?? zone;
 
-/** Reports whether the browser can tell times in a zone. On a machine without one, it names Etc/Unknown and refuses it. */
+/**
+ * Reports whether the browser knows the times in a zone. On a machine without one, it names Etc/Unknown and refuses it.
+ */
 export function isZone(timeZone: string): boolean {
   try {
     return new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone !== "";

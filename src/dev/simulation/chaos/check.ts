@@ -121,7 +121,7 @@ export function findViolations(records: Records): Violation[] {
 const mayBeInWorkQueue = new Set([
   ...["VOID_UNANSWERED", "CAPTURE_UNANSWERED", "ACTION_OVERDUE", "ORPHANED_AUTHORIZATION", "REFUND_UNANSWERED"],
   "HOLD_OVERDUE",
-  // A list may tell of a second chargeback before it tells that the first one came back.
+  // A list may report a second chargeback before it reports that the first one came back.
   "PAID_BACK_TWICE",
 ]);
 

@@ -18,7 +18,7 @@ export class Load {
   readonly #inShop = new Set<Promise<void>>();
   #customers = 0;
 
-  /** `prefix` tells the orders of several loads apart. */
+  /** `prefix` distinguishes the orders of several loads. */
   constructor(shop: Shop, dice: Dice, prefix = "order") {
     this.#shop = shop;
     this.#dice = dice;

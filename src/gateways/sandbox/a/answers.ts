@@ -35,7 +35,7 @@ const notProcessed: Readonly<Record<string, NotProcessedCause>> = {
   "429 rate_limit_error": "rate_limited",
 };
 
-/** Refusals after which repeating a capture or void is pointless; the cause of any other may go away. */
+/** Refusals after which repeating a capture or void is pointless; the cause of any other may be temporary. */
 const definitive = new Set(["already_voided", "already_declined", "capture_not_allowed", "amount"]);
 
 /** Returns the outcome of an authorize. An answer that is undocumented or not about this attempt is unknown. */
@@ -132,7 +132,7 @@ export function readLookUp(reply: GatewayReply, attempt: AttemptAtGateway): Look
   return readRecords(records, attempt);
 }
 
-// The list has no payment whose customer is still asked: a void by the gateway's own reference tells.
+// The list has no payment whose customer is still being authenticated: a void by the gateway's own reference decides.
 const unfound = {
   type: "inconclusive",
   reason: "the gateway does not know a payment that it has named",

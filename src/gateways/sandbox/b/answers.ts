@@ -46,7 +46,7 @@ const notProcessed: Readonly<Record<number, NotProcessedCause>> = {
 
 const noSuchPayment = "payment_not_found";
 
-/** Refusals after which repeating a capture or void is pointless; the cause of any other may go away. */
+/** Refusals after which repeating a capture or void is pointless; the cause of any other may be temporary. */
 const definitive = new Set(["amount", "capture_not_allowed"]);
 
 /** Refusals after which repeating a refund is pointless: a key keeps its refusal. */
