@@ -158,7 +158,7 @@ export const holdLookMs = day;
 export const holdLookAgainMs = hour;
 /** Time for which a hold may wait past its end before an alarm: a worker ends it within seconds. */
 export const holdAlarmMs = hour;
-/** Interval at which a gateway is asked about an open action: a customer's return makes it due at once. */
+/** Interval between look-ups of an open action at its gateway: a customer's return makes it due at once. */
 export const actionLookMs = 30 * second;
 /**
  * Margin before the end of the budget in which no attempt is opened: its transaction would be refused, and an answer

@@ -157,7 +157,7 @@ async function describeNew(core: Core, owner: SessionOwner, order: NewSession, i
     expiresAt: new Date(core.runtime.now().getTime() + owner.sessionLifetimeMs),
     ...(wallets && { order }),
   });
-  // The form keeps a place for what it asks about stored cards.
+  // The form reserves a place for its questions about stored cards.
   const isAsked = order.customerRef !== undefined && core.vault.stored;
   const vault: JsonObject = { ...opened, ...(isAsked && { storedCards: true }), ...(wallets && { wallets }) };
   const statementDescriptor = order.statementDescriptor ?? owner.statementDescriptor ?? undefined;

@@ -242,8 +242,8 @@ const selectIsOver: Statement = {
 };
 
 /**
- * Reports whether a customer who has returned can go back to the shop: the session has ended, or asks again. Says
- * nothing about the outcome, because banks and gateways have the token too.
+ * Reports whether a customer who has returned can go back to the shop: the session has ended, or has another challenge.
+ * Says nothing about the outcome, because banks and gateways have the token too.
  */
 export async function isReturnOver(core: Core, token: string): Promise<boolean> {
   const attempt = attemptOfToken(core, token);

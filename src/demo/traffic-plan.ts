@@ -11,7 +11,10 @@ export type PlannedPayment = {
 /** The course of a payment: its card, and the steps after its submission. */
 type Manner = {
   readonly card: string;
-  /** The customer's answer if the bank asks (3-D Secure). Without it the page describes no browser, and no bank asks. */
+  /**
+   * The customer's answer to the bank's challenge (3-D Secure). Without it the page describes no browser, and no bank
+   * challenges.
+   */
   readonly atBank?: "passes" | "fails" | "cancels";
   /** The end of the hold of a payment that is captured later. */
   readonly hold?: "captured" | "captured in part" | "cancelled" | "waits";

@@ -25,7 +25,7 @@ export type BrowserData = {
 export const exemptions = ["LOW_VALUE", "RISK_ANALYSIS"] as const;
 export type Exemption = (typeof exemptions)[number];
 
-/** Permission for a gateway to ask the customer. Without one it has to decide without. */
+/** Permission for a gateway to challenge the customer. Without one it has to decide without. */
 export type AuthenticationWish = {
   /** `always`: the gateway must authenticate; `as_needed`: it decides. */
   readonly wish: "as_needed" | "always";

@@ -79,7 +79,7 @@ export type AuthorizeRequest = Amount & {
   readonly shopperIp?: string | undefined;
   readonly shopperUserAgent?: string | undefined;
   readonly statementDescriptor?: string | undefined;
-  /** Absent: the gateway must not ask the customer. */
+  /** Absent: the gateway must not challenge the customer. */
   readonly authentication?: AuthenticationWish | undefined;
   /** A provider's proof that the customer has authenticated; the gateway must not ask then. */
   readonly proof?: AuthenticationProof | undefined;

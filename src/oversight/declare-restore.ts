@@ -321,7 +321,7 @@ async function knownOrReopened(
 ): Promise<Attempt | undefined> {
   abandonOpen(tx, await loadSession(tx, sessionId));
   const { session, attempts } = await loadSession(tx, sessionId);
-  // A worker that is gone left it behind; two gateways are never asked at the same time.
+  // A worker that is gone left it behind; two gateways are never called at the same time.
   const leftBehind = attempts.filter(({ id, status }) => status === "AUTHORIZING" && id !== attemptId);
   for (const other of leftBehind)
     recordUnknown(tx, other, "TIMEOUT", { next: { action: "stop", because: because.foundAfterRestore } });

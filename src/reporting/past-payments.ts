@@ -111,7 +111,7 @@ export async function listPastSessions(
         metadata: metadata ?? undefined,
         card: { ...(brand && { brand }), ...card },
       },
-      // A repeat with authentication asked the customer, even if the customer was not needed.
+      // A repeat with authentication counts as a challenge, even if the customer was not needed.
       customerAsked: customerAsked || row.attempts.some(({ round }) => round === 1),
       attempts: row.attempts.map((attempt) => ({
         connectionId: attempt.connectionId,

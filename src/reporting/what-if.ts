@@ -22,7 +22,7 @@ export type PastAttempt = {
   readonly connectionId: ConnectionId;
   readonly gateway: string;
   readonly answer: PastAnswer;
-  /** The wish that the gateway got with its permission to ask the customer; absent if it got none. */
+  /** The wish that the gateway got with its permission to challenge the customer; absent if it got none. */
   readonly authentication?: PlannedConnection["authentication"];
   /** True for a retry: the gateway got the payment once more, as it allowed. */
   readonly isRetry?: boolean;
@@ -32,7 +32,7 @@ export type PastPayment = {
   /** True if a gateway approved it, whether it was captured or released. */
   readonly succeeded: boolean;
   readonly attempts: readonly PastAttempt[];
-  /** True if a gateway asked for the customer: the end depended on them. */
+  /** True if a gateway challenged the customer: the end depended on them. */
   readonly customerAsked?: boolean;
   /** Absent if a card paid. */
   readonly wallet?: Pick<PayingWallet, "credential"> | undefined;

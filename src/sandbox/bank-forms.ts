@@ -1,4 +1,4 @@
-/** The HTML of the sandbox bank of SANDBOX_3DS: the page that asks, and pages that post a message on. */
+/** The HTML of the sandbox bank of SANDBOX_3DS: the page of the challenge, and pages that post a message on. */
 import { bankStyle, escaped } from "./bank-pages.ts";
 import type { SandboxAnswer } from "./routes.ts";
 

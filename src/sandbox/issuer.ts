@@ -85,7 +85,7 @@ export class Issuer {
     return this.#decide(payment, this.#behaviourOf(payment), onDecision);
   }
 
-  /** Decides as the card says, or asks the customer first where the card says so and the request permits it. */
+  /** Decides by the card, or challenges the customer first if the card requires it and the request permits it. */
   async authorizeOrAsk(
     payment: CardPayment,
     asking: Asking | undefined,

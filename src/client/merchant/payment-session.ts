@@ -150,7 +150,7 @@ export type PaymentSession = PaymentSessionSummary & {
   readonly attempts: readonly PaymentAttempt[];
   /** Set while the customer has to act; the payment is still processing. `until`: when that ends by itself. */
   readonly awaitingCustomer?: { readonly since: string; readonly until: string };
-  /** Oldest first; empty if the customer was never asked. */
+  /** Oldest first; empty if no authentication was made. */
   readonly authentications: readonly PaymentAuthentication[];
   /** The captured amount: less than `amountMinor` if it was captured in part. Absent before the payment has SUCCEEDED. */
   readonly amountCapturedMinor?: number;
@@ -396,7 +396,7 @@ export type PaymentAuthentication = {
   readonly dsTransactionId?: string;
   /** The party that bears a fraudulent payment. */
   readonly liability?: "ISSUER" | "MERCHANT" | "UNKNOWN";
-  /** The part that the customer sees; absent if the customer was not asked. */
+  /** The part that the customer sees; absent if the customer had no challenge. */
   readonly challenge?: {
     readonly shownAt?: string;
     readonly answeredAt?: string;

@@ -72,7 +72,10 @@ export type Asked = {
   readonly authentications: readonly Authentication[];
 };
 
-/** Reports whether a gateway may ask the customer of this attempt. One that authenticated without the customer still may. */
+/**
+ * Reports whether a gateway may challenge the customer of this attempt. One that authenticated without the customer
+ * still may.
+ */
 export function mayAsk(asked: Asked, attempt: Pick<Attempt, "connectionId">): boolean {
   const isSecond = challengesOf(asked).some(({ connectionId }) => connectionId === attempt.connectionId);
   return !isSecond && !hasOfferedAll(asked, attempt);

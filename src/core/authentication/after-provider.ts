@@ -140,7 +140,7 @@ export function providerBefore(
   to: PlannedConnection,
 ): PlannedProvider | undefined {
   if (to.exemption !== undefined || providedOf(authentications) !== undefined) return undefined;
-  // A gateway that takes no proof authenticates itself: its customer is not asked twice.
+  // A gateway that takes no proof authenticates itself: its customer gets no second challenge.
   if (!to.providerFirst || hasOfferedAll({ session, authentications }, to)) return undefined;
   return to.provider;
 }

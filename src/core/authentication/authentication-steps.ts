@@ -131,7 +131,7 @@ async function recordOutcome(tx: Tx, work: Work, asked: Ordered, answer: ActionA
   const { core, lease, loaded } = work;
   const { attempt, authentication } = asked;
   const { session, now } = await lockAndRenew(tx, lease);
-  // The customer gave up while the gateway was being asked: nothing may follow, and a hold is voided with the end.
+  // The customer gave up during the gateway call: nothing may follow, and a hold is voided with the end.
   if (answer.type !== "captured" && (await isGivenUp(tx, authentication))) return {};
   switch (answer.type) {
     case "answered": {

@@ -186,8 +186,8 @@ const resumeAction: Statement = {
 export const beginWait: Statement = { name: "begin_wait", partitionKey: 1, text: "SELECT FROM app.begin_wait($1)" };
 
 /**
- * Records that the gateway knows nothing of the answer with which a return led on: the customer is still asked. The
- * session must be locked.
+ * Records that the gateway knows nothing of the answer with which a return led on: the customer's challenge is still
+ * open. The session must be locked.
  */
 export function recordNotAnswered(
   tx: Tx,

@@ -126,7 +126,10 @@ const beginChallenge: Statement = {
   text: required("app.begin_challenge($1, $2, $3, $4, $5, $6)", movedOn),
 };
 
-/** Records that the bank asks the customer. The first return makes the session look at once: no look came before it. */
+/**
+ * Records that the bank challenges the customer. The first return makes the session look at once: no look came before
+ * it.
+ */
 export function recordChallenge(
   tx: Tx,
   core: Core,
@@ -273,8 +276,8 @@ export async function wakeProvided(
   tx.send(setLook, [sessionId, id, lookAt, isChecked ? now : null, wait.lookAt > now]);
 }
 
-// Anyone who knows the address may return a thousand times a second; the merchant's account at the provider is not asked
-// so often.
+// Anyone who knows the address may return a thousand times a second; the merchant's account at the provider is not
+// called so often.
 function nextLookOf({ lookAt, now }: Wait): Date {
   const inMs = lookAt.getTime() - now.getTime();
   if (inMs <= lookAgainMs) return inMs > 0 ? lookAt : now;

@@ -144,9 +144,9 @@ function failureOf(outcome: Failed): Omit<Failure, "gateway"> {
 }
 
 /**
- * Returns the connection that declined, if it may get the payment once more: it documents that for this decline, and the
- * payment was not retried before. A decline is certain: it holds nothing. A gateway that asked the customer is not retried:
- * it would ask again.
+ * Returns the connection that declined, if it may get the payment once more: it documents that for this decline, and
+ * the payment was not retried before. A decline is certain: it holds nothing. A gateway that challenged the customer is
+ * not retried: it would do so again.
  */
 function mayTryAgain({ loaded }: Work, attempt: Attempt, outcome: Failed): Pick<Failure, "again"> {
   if (outcome.type !== "declined" || !outcome.again || outcome.stop !== "none") return {}; // rule:retry-as-allowed

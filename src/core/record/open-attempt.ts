@@ -64,7 +64,7 @@ export function nextOpening(core: Core, { session, authentications }: Opened, ne
   });
 }
 
-/** Returns what an attempt asks for. */
+/** Returns the input of the statement that opens an attempt. */
 export function openingOf(attempt: {
   readonly id: AttemptId;
   readonly session: Pick<PaymentSession, "id" | "amountMinor" | "currency">;

@@ -38,7 +38,7 @@ export type Claim = {
   readonly routedBy?: RoutedBy | undefined;
   readonly submissionBudgetMs: number;
   readonly requestId?: RequestId | undefined;
-  /** Lets a process that takes the session over ask the customer. */
+  /** Lets a process that takes the session over challenge the customer. */
   readonly browserSealed?: string | undefined;
   readonly fingerprint?: CardFingerprint | undefined;
   /** True if the submission counts against its card and its customer's network. */

@@ -107,7 +107,7 @@ export type PlannedConnection = {
   readonly gateway: string;
   readonly connectionId: ConnectionId;
   readonly credentialVersion: number;
-  /** The wish that the gateway gets with its permission to ask the customer; absent if it gets none. */
+  /** The wish that the gateway gets with its permission to challenge the customer; absent if it gets none. */
   readonly authentication?: AuthenticationWish["wish"] | undefined;
   /** The provider whose proof the gateway gets; without a proof it must not ask before the provider has. */
   readonly provider?: PlannedProvider | undefined;

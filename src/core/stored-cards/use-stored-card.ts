@@ -11,7 +11,7 @@ import { loadStored } from "./load-stored.ts";
 import { loseCard } from "./payment-methods.ts";
 import { type PaymentMethod, PaymentMethodEntity, storedColumns } from "./stored-rows.ts";
 
-/** The stored cards of a session's customer, and what the session asks about storing one. */
+/** The stored cards of a session's customer, and the session's question about storing one. */
 export type CustomersCards = {
   /** The last used one first. */
   readonly cards: readonly PaymentMethod[];

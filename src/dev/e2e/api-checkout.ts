@@ -19,7 +19,7 @@ export type OpenedSession = {
   readonly vault: { readonly sdkUrl: string; readonly sdkAuthorization: string; readonly publishableKey: string };
 };
 
-/** A customer's browser as the widget describes it: with it, gateways may ask the customer. */
+/** A customer's browser as the widget describes it: with it, gateways may challenge the customer. */
 export const describedBrowser = {
   javaEnabled: false,
   colorDepth: 24,

@@ -347,7 +347,7 @@ function findLeftOut(moment: Moment): string | undefined {
   return leftOut && `${leftOut.attemptReference} was captured without an authentication`;
 }
 
-/** Reports whether a payment was declined because its page cannot ask the customer. */
+/** Reports whether a payment was declined because its page cannot challenge the customer. */
 function isUnasked({ session, attempts }: Observed): boolean {
   return session.decline_code === "authentication_required" && attempts.length === 0;
 }

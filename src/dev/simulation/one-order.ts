@@ -70,7 +70,7 @@ export class OneOrder {
       : undefined;
   }
 
-  /** Reports whether a gateway has taken money on our order that it was never asked to give back. */
+  /** Reports whether a gateway has taken money on our order without a later order to pay it back. */
   #isKept({ captures, captureFailed, isByHand, capturedMinor, amountMinor, gatewayReference }: Authorization): boolean {
     if (captures === 0 || captureFailed || isByHand) return false;
     const refunds = this.#parts.refundsMade().filter(({ payment }) => payment === gatewayReference);

@@ -86,7 +86,7 @@ export type AskReply = { readonly state: Challenge["state"]; readonly found: Aut
 export type CaptureReply = { readonly type: "done" | "accepted" | "busy" | "refused" };
 export type VoidReply = { readonly type: "done" | "accepted" | "busy" | "alreadyCaptured" | "absent" };
 
-/** A request's permission to ask the customer, and whether a proof or an exemption makes that needless. */
+/** A request's permission to challenge the customer, and whether a proof or an exemption makes that needless. */
 type Asked = {
   readonly wish: "as_needed" | "always" | undefined;
   readonly isProven: boolean;

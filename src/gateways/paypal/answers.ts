@@ -39,8 +39,8 @@ export function readNewOrder(reply: GatewayReply, attempt: AttemptAtGateway): Ne
 
 /**
  * Returns the outcome of an order's authorization. An answer that is undocumented or not about this attempt is unknown.
- * `mayAsk`: the customer was offered, and can be shown a page. An order whose customer is not asked stays unpaid: it
- * holds nothing without a further request, and there is nothing to cancel.
+ * `mayAsk`: the customer was offered, and can be shown a page. An order without a challenge stays unpaid: it holds
+ * nothing without a further request, and there is nothing to cancel.
  */
 export function readAuthorized(
   reply: GatewayReply,

@@ -9,8 +9,9 @@ import { readOrder, stateOfOrder } from "./order.ts";
 import type { Json } from "./refusals.ts";
 
 /**
- * Returns the fields of a card that permit PayPal to ask the customer. Without them it asks as well where the law says
- * so, and the payment is declined: https://developer.paypal.com/docs/checkout/advanced/customize/3d-secure/api/ (2026).
+ * Returns the fields of a card that permit PayPal to challenge the customer. Without them it does so as well if the law
+ * requires it, and the payment is declined:
+ * https://developer.paypal.com/docs/checkout/advanced/customize/3d-secure/api/ (2026).
  */
 export function askingFields(authentication: AuthenticationWish | undefined): object {
   if (authentication === undefined) return {};

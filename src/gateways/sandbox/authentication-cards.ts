@@ -1,4 +1,4 @@
-/** The test cards whose bank asks the customer at the sandbox bank. They need a page that shows it: the widget. */
+/** The test cards whose bank, the sandbox bank, challenges the customer. They need a page that shows it: the widget. */
 import type { AttemptOutcome, CardBehaviour, CardOutcome, TestCard } from "./card-behaviour.ts";
 
 const approve: CardBehaviour = { act: "approve" };

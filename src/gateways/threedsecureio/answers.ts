@@ -85,7 +85,7 @@ export function readPostauth(reply: GatewayReply, kept: Kept): ProviderEnd | und
   return readEnd(json, kept, { directoryStatus, challengeIndicator: kept.challengeIndicator ?? "01" });
 }
 
-// EMV 3DS 2.2: the values of transStatus in a results request, and I of a bank that asked nothing.
+// EMV 3DS 2.2: the values of transStatus in a results request, and I of a bank without a challenge.
 const finals = ["Y", "A", "N", "U", "R", "I"];
 
 function readEnd(

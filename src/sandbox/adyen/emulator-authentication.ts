@@ -11,8 +11,8 @@ import type { SecureResult } from "../secure-results.ts";
 import type { Answered } from "./emulator-keys.ts";
 
 /**
- * Returns the permission to ask the customer: a description of the browser, unless authentication is ruled out (the text
- * of the OpenAPI file, `browserInfo` and `attemptAuthentication`).
+ * Returns the permission to challenge the customer: a description of the browser, unless authentication is ruled out
+ * (the text of the OpenAPI file, `browserInfo` and `attemptAuthentication`).
  */
 export function askingOf({ authenticationData, browserInfo, returnUrl }: Json): Asking | undefined {
   const attempt = isObject(authenticationData) ? authenticationData.attemptAuthentication : undefined;

@@ -19,7 +19,7 @@ export type Order = {
   readonly currency: string;
   readonly createdAt: string;
   needsPayer: boolean;
-  /** Set while the bank asks the customer, and from then on, with the page that it shows. */
+  /** Set during the bank's challenge and from then on, with the page that it shows. */
   asked?: { readonly challenge: Challenge; readonly page: string };
   card?: { readonly number: string; readonly expiry: string };
   authorization?: Held;

@@ -270,8 +270,9 @@ function payerWanted(order: Order): Executed {
 }
 
 /**
- * Returns the permission to ask the customer. Without `verification`, PayPal asks where the law says so, and has no
- * address to return the customer to: https://developer.paypal.com/docs/checkout/advanced/customize/3d-secure/api/ (2026).
+ * Returns the permission to challenge the customer. Without `verification`, PayPal does so if the law requires it, and
+ * has no address to return the customer to:
+ * https://developer.paypal.com/docs/checkout/advanced/customize/3d-secure/api/ (2026).
  */
 function askingOf(body: Json): Asking | undefined {
   const card = cardIn(body);

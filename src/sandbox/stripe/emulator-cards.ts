@@ -7,7 +7,7 @@ import type { CardBehaviour } from "../../gateways/sandbox/card-behaviour.ts";
 /** Stripe's description of the end of a charge, beside its decline code. */
 export type ChargeOutcome = { readonly type: "authorized" | "issuer_declined" | "blocked"; readonly reason?: string };
 
-/** `asks`: the bank wants the customer first, and then decides by the code, if there is one. */
+/** `asks`: the bank challenges the customer first, and then decides by the code, if there is one. */
 type StripeCard = { readonly code?: string; readonly outcome?: ChargeOutcome; readonly asks?: true };
 
 const cards: Readonly<Record<string, StripeCard>> = {

@@ -9,7 +9,7 @@ export function proofOf({ form }: Asked): CardPayment["proof"] {
   return dsTransactionId && cryptogram ? { dsTransactionId, cryptogram } : undefined;
 }
 
-/** Returns the permission to ask the customer: https://docs.stripe.com/api/payment_intents/confirm (2026). */
+/** Returns the permission to challenge the customer: https://docs.stripe.com/api/payment_intents/confirm (2026). */
 export function askingOf({ form }: Asked): Asking | undefined {
   const returnUrl = form.get("return_url") ?? "";
   if (form.get("error_on_requires_action") === "true" || !URL.canParse(returnUrl)) return undefined;

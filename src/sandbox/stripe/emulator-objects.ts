@@ -40,7 +40,7 @@ export type Intent = {
   /** A setup intent's usage, which tells who may charge the card later. */
   readonly usage?: string;
   metadata: Readonly<Record<string, string>>;
-  /** Set while the bank asks the customer, and from then on, with the page that it shows. */
+  /** Set during the bank's challenge and from then on, with the page that it shows. */
   asked?: { readonly challenge: Challenge; readonly page: string };
   paymentMethod?: PaymentMethod;
   /** The network on which the customer chose to pay. */

@@ -70,7 +70,7 @@ export class RenewalFixture {
     return chargeAgreement(core, this.base.owner, { ...charge, signal, ...change });
   }
 
-  /** Has the customer pass the bank's challenge at each gateway that asks. Returns the payment's end. */
+  /** Has the customer pass the bank's challenge at each gateway that has one. Returns the payment's end. */
   async passBank(session: PaymentSession): Promise<PaymentSession> {
     if (session.awaitingSince === null) return session;
     await this.bank.answerAndReturn(session, "pass");

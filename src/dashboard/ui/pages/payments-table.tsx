@@ -79,7 +79,7 @@ function Way({ payment }: { payment: PaymentSummary }) {
   );
 }
 
-/** Says what came of the question that the customer's bank asked. */
+/** Returns the result of the bank's challenge, in words. */
 function challenge(payment: PaymentSummary): string {
   const { status, heldUntil, processing } = payment;
   if (status === PaymentSession_Status.SUCCEEDED || heldUntil || isReleased(payment))

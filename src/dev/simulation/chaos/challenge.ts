@@ -6,7 +6,7 @@ import { unreachable } from "../../../platform/errors.ts";
 import type { Dice } from "../dice.ts";
 import type { Browser, Heard } from "./browser.ts";
 
-/** The browser as the page describes it: with it, gateways may ask the customer. */
+/** The browser as the page describes it: with it, gateways may challenge the customer. */
 export const describedBrowser = {
   javaEnabled: false,
   colorDepth: 24,
@@ -108,7 +108,10 @@ async function show({ browser, call, edges, authenticationId }: Challenge, dice:
   return undefined;
 }
 
-/** Returns where a page of the bank posts by itself; undefined for one that asks, or is blank. */
+/**
+ * Returns the address to which a page of the bank posts by itself; undefined for a page with a question, or a blank
+ * one.
+ */
 function postedBy(page: string): Back | undefined {
   const address = /<form method="post" action="(https?:[^"]+)"/.exec(page)?.[1];
   if (address === undefined) return undefined;

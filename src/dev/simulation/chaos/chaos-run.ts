@@ -349,9 +349,9 @@ async function keepRecords({ stateFolder }: Site, kept: object): Promise<void> {
 }
 
 /**
- * Returns every card once, and the plain ones more often: as often as all others together would be too many. Those whose
- * bank asks the customer do so at the sandbox gateways and at the provider, and a third of the payments are made with them.
- * About every sixth payment meets a gateway that asks to try again.
+ * Returns every card once, and the plain ones more often: as often as all others together would be too many. Cards
+ * whose bank challenges the customer do so at the sandbox gateways and at the provider, and a third of the payments are
+ * made with them. About every sixth payment meets a gateway that asks to try again.
  */
 function cardNumbers({ gateways }: ChaosOptions): string[] {
   const all = gateways === "all" ? cards.filter((card) => !refused(card)) : cards;

@@ -1,4 +1,4 @@
-/** Checks payments that were sent to the same gateway once more because it had asked for that. PURE. */
+/** Checks payments that were sent to the same gateway once more at its request. PURE. */
 import type { HoldCase } from "./check-holds.ts";
 import type { AttemptRecord } from "./records.ts";
 

@@ -27,7 +27,7 @@ export type AuthenticationSubject = {
   readonly reported: Readonly<Record<"Y" | "A", AuthenticationResult>>;
   /** The requests, as `METHOD /path`, that it may answer with an action. */
   readonly asks: RegExp;
-  /** The requests of one payment whose customer is not asked. */
+  /** The requests of one payment without a challenge. */
   readonly requests: number;
   /** Changes an answer with an action into one that no connector shows; returns any other answer as it is. */
   readonly otherShape: (body: string) => string;
@@ -177,7 +177,7 @@ class Customer {
     return result;
   }
 
-  /** Returns the answer by which the gateway asks about a payment, as it was sent. */
+  /** Returns the answer by which the gateway challenges a payment's customer, as it was sent. */
   async actionAnswer() {
     let answer: { status: number; headers: Readonly<Record<string, string>>; body: string } | undefined;
     this.harness.spoilWith((honest) => {
