@@ -21,7 +21,9 @@ export const minifiedStyle: Plugin = {
     build.onLoad({ filter: /\/(form|action|cards|outcome|wallets)-style\.ts$/ }, async ({ path }) => {
       const name = `${/(\w+)-style\.ts$/.exec(path)![1]}Style` as Sheet;
       const { code } = await transform(sheets[name], { loader: "css", minify: true, charset: "utf8", target });
-      return { contents: `export const ${name} = ${JSON.stringify(code.trim())};` };
+      // esbuild does not change custom properties, but the space after a name and its colon or comma has no meaning.
+      const style = code.trim().replaceAll(/(--[\w-]+[:,]) /g, "$1");
+      return { contents: `export const ${name} = ${JSON.stringify(style)};` };
     });
   },
 };

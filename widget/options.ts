@@ -112,7 +112,7 @@ export type CheckedOptions = {
   readonly session: CheckedSession;
   /** The appearance without unknown members. */
   readonly appearance: Appearance;
-  /** The wallets for which the form reserves a place. */
+  /** The wallets for which the form reserves a place. Apple Pay is among them only in a browser that has it. */
   readonly wallets: readonly string[];
 };
 
@@ -160,11 +160,11 @@ export function checkOptions(options: MountOptions): CheckedOptions {
     if (!known.has(name)) throw new WrongOptionError(name, "is not an option of this version.");
   }
   for (const name of callbacks) {
-    const required = name === "onSuccess" || name === "onDeclined";
-    if (typeof options[name] === "function" || (options[name] === undefined && !required)) continue;
+    if (typeof options[name] === "function") continue;
+    if (options[name] === undefined && name !== "onSuccess" && name !== "onDeclined") continue;
     throw new WrongOptionError(name, "must be a function.");
   }
-  if (!["boolean", "undefined"].includes(typeof options.submitButton)) {
+  if (![true, false, undefined].includes(options.submitButton)) {
     throw new WrongOptionError("submitButton", "must be true or false.");
   }
   checkLocale(options.locale);
@@ -179,7 +179,9 @@ export function checkOptions(options: MountOptions): CheckedOptions {
     apiBase,
     container,
     appearance: usableAppearance(options.appearance),
-    wallets: wallets.filter((name) => session.vault.wallets.includes(name)),
+    wallets: wallets.filter(
+      (name) => session.vault.wallets.includes(name) && (name !== "apple_pay" || "ApplePaySession" in globalThis),
+    ),
   };
 }
 

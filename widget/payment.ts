@@ -253,8 +253,8 @@ export class Payment {
       const card = await frame.tokenize(this.#parts.session.vault.sdkAuthorization, this.#parts);
       return { kind: "token", ...card };
     } catch (error) {
-      const reason: Partial<WidgetError> = Object(error);
-      const { code = "card_refused", message = "The vault did not take the card." } = reason;
+      const { code = "card_refused", message = "The vault did not take the card." }: Partial<WidgetError> =
+        Object(error);
       return { kind: "refused", error: { code, message } };
     }
   }

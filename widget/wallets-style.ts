@@ -25,6 +25,7 @@ export const walletsStyle = `
   @media (prefers-color-scheme: dark) { :host([data-theme="auto"]) .apple-pay { background: #fff; color: #000; } }
 }
 .wallets p { align-items: center; margin: 0; color: var(--muted); white-space: nowrap; }
-.row + p::before, .row + p::after { content: ""; flex: 1; border-top: 1px solid; opacity: .4; }
-.wallets > p:only-child { margin-top: auto; color: inherit; font-weight: 600; }
+.wallets p::before, .wallets p::after { content: ""; flex: 1; border-top: 1px solid; opacity: .4; }
+/* Without a button the heading stands in the middle of their place, as its own line: an empty row would look broken. */
+.wallets > p:only-child { margin-block: auto; color: inherit; font-weight: 600; }
 `;

@@ -86,6 +86,15 @@ describe("wallets in the widget", () => {
     expect(await fixture.page.locator("#card .wallets").count()).toBe(0);
   });
 
+  it("cost a browser without Apple Pay no file, and no place, where the merchant has nothing else", async () => {
+    await offer("apple_pay");
+    await fixture.page.addInitScript("delete globalThis.ApplePaySession;");
+    await fixture.goToCheckout();
+    await fixture.called("onReady");
+    expect(loaded.filter((url) => url.includes("wallets"))).toEqual([]);
+    expect(await fixture.page.locator("#card .wallets").count()).toBe(0);
+  });
+
   longOnly(() => {
     const notReady = "google.payments.api.PaymentsClient.prototype.isReadyToPay = async () => ({ result: false });";
     const late = `google.payments.api.PaymentsClient.prototype.isReadyToPay =
