@@ -46,9 +46,12 @@ const groupNotes: Readonly<Record<CardGroup, string>> = {
 
 export function cardsPage(): string {
   const groups = Object.keys(groupTitles) as CardGroup[];
-  const renewals = storedCards.map(({ number, renewal }) => `| \`${number}\` | ${asCode(renewal)} |`);
-  const head = "| card number | what a charge of the stored card meets |\n|---|---|";
-  return `${opening}${groups.map(groupSection).join("")}\n${head}\n${renewals.join("\n")}\n`;
+  return `${opening}${groups.map((group) => groupSection(group) + (group === "stored" ? renewals() : "")).join("")}`;
+}
+
+function renewals(): string {
+  const rows = storedCards.map(({ number, renewal }) => `| \`${number}\` | ${asCode(renewal)} |`);
+  return `\n| card number | what a charge of the stored card meets |\n|---|---|\n${rows.join("\n")}\n`;
 }
 
 function groupSection(group: CardGroup): string {
