@@ -1,6 +1,7 @@
 import type { DescMessage, Message, MessageJsonType, MessageShape } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { describe, expectTypeOf, it } from "vitest";
+import type { ListDisputesRequestSchema, ListDisputesResponseSchema } from "../../../gen/payments/v1/dispute_pb.ts";
 import type * as schema from "../../../gen/payments/v1/payment_session_pb.ts";
 import type * as ours from "./payment-session.ts";
 
@@ -58,6 +59,9 @@ describe("the client's types", () => {
     expectTypeOf<Paths<ours.PaymentSessionSummary>>().toEqualTypeOf<Paths<Public<Summary>>>();
     expectTypeOf<Paths<ours.SessionPage>>().toEqualTypeOf<Paths<Public<Page>>>();
     expectTypeOf<keyof ours.SessionFilters | "pageToken">().toEqualTypeOf<keyof Public<Filters>>();
+    expectTypeOf<Paths<ours.DisputePage>>().toEqualTypeOf<Paths<Public<typeof ListDisputesResponseSchema>>>();
+    type DisputeFilters = Public<typeof ListDisputesRequestSchema>;
+    expectTypeOf<keyof ours.DisputeFilters | "pageToken">().toEqualTypeOf<keyof DisputeFilters>();
   });
 
   it("give each field the schema's type, or a narrower one", () => {

@@ -432,3 +432,26 @@ export type SessionPage = {
   /** Absent on the last page. */
   readonly nextPageToken?: string;
 };
+
+/** Filters of a list; without any, it holds all disputes. */
+export type DisputeFilters = {
+  readonly status?: Dispute["status"] | undefined;
+  readonly stage?: Dispute["stage"] | undefined;
+  readonly gateway?: string | undefined;
+  readonly orderRef?: string | undefined;
+  /** Needs a response before this time. */
+  readonly respondBefore?: Date | undefined;
+  /** Created at this time or later. */
+  readonly createdAfter?: Date | undefined;
+  /** Created before this time. */
+  readonly createdBefore?: Date | undefined;
+  /** 1 to 100; 20 when not given. */
+  readonly pageSize?: number | undefined;
+};
+
+/** One page, newest first. */
+export type DisputePage = {
+  readonly disputes: readonly Dispute[];
+  /** Absent on the last page. */
+  readonly nextPageToken?: string;
+};

@@ -4,6 +4,9 @@ import { checkHeaderText } from "./header-text.ts";
 import { exchange, type HttpRequest } from "./http-exchange.ts";
 import type {
   CreatedPaymentSession,
+  Dispute,
+  DisputeFilters,
+  DisputePage,
   NewPaymentSession,
   NewRefund,
   PaymentSession,
@@ -178,6 +181,24 @@ export class RestClient {
       yield* page.paymentSessions;
       pageToken = page.nextPageToken;
     } while (pageToken !== undefined);
+  }
+
+  /** Returns one page of disputes, newest first. `pageToken` continues after a page with the same filters. */
+  listDisputes(
+    filters: DisputeFilters & { readonly pageToken?: string | undefined } = {},
+    options: CallOptions = {},
+  ): Promise<DisputePage> {
+    const path = `/disputes${queryOf(filters)}`;
+    return this.#call<DisputePage>({ method: "GET", path }, "disputes", options);
+  }
+
+  /** Returns a dispute with its movements of money. */
+  getDispute(disputeId: string, options: CallOptions = {}): Promise<Dispute> {
+    return this.#call<Dispute>(
+      { method: "GET", path: `/disputes/${encodeURIComponent(disputeId)}` },
+      "disputeId",
+      options,
+    );
   }
 
   /** Returns one page of stored cards, newest first. `pageToken` continues after a page with the same filters. */

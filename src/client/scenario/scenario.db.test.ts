@@ -175,8 +175,8 @@ describe.each(Object.entries(languages))("the client in %s", (language, command)
       paymentMethods: [],
     });
     expect((await client.call("listAgreements", [{ customerRef: "nobody" }])).answer).toEqual({ agreements: [] });
-    // The Node client has no call for disputes yet.
-    if (language !== "node") expect((await client.call("listDisputes", [{}])).answer).toEqual({ disputes: [] });
+    expect((await client.call("listDisputes", [{ status: "NEEDS_RESPONSE" }])).answer).toEqual({ disputes: [] });
+    expect((await client.call("getDispute", ["dsp_1"])).error?.status).toBe(404);
     const options = { idempotencyKey: `${language}-charge` };
     const calls = [
       await client.call("cancelAgreement", ["agr_1"]),
