@@ -16,7 +16,7 @@ import { webhookPages } from "./webhook-guide.ts";
 
 const docs = join(import.meta.dirname, "../../../docs");
 const guide = webhookPages.map((page) => readFileSync(join(docs, page), "utf8")).join("\n");
-const inline = [...guide.matchAll(/`(switchyard [^`]+)`/g)].map(([, line]) => line!);
+const inline = [...guide.matchAll(/`(?:npx )?(switchyard [^`]+)`/g)].map(([, line]) => line!);
 const inBlocks = [...guide.matchAll(/^npx (switchyard .+)$/gm)].map(([, line]) => line!);
 
 const program = await createProgram();
