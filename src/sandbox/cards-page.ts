@@ -10,7 +10,7 @@ import { walletCards } from "../gateways/sandbox/wallet-cards.ts";
 
 const opening = `# Test cards
 
-In the test environment two sandbox gateways take payments, and the card number decides what they do. Use any future expiry date and any security code. Every other number is refused by the vault with \`test_card_required\`, but for the test numbers of the gateways that can be connected ([gateways.md](gateways.md)). The checkout page of the demo shop has the same list, with a button to copy each number.
+In the test environment two sandbox gateways take payments, and the card number decides what they do. Use any future expiry date and any security code. Every other number is refused by the vault with \`test_card_required\`, but for the test numbers of the gateways that can be connected ([gateways.md](gateways.md)). The checkout page of the demo shop lists them too, except stored cards and wallets, with a button to copy each number.
 
 The outcomes are those of the demo's routing rule: customers are authenticated as needed, by \`SANDBOX_3DS\`; \`SANDBOX_A\` comes first, then \`SANDBOX_B\` after a hard or soft decline, a timeout or a gateway error. Where no time is given, the payment ends within two seconds. A gateway has 10 seconds to answer.
 

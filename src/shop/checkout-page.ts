@@ -43,7 +43,7 @@ ${quantity > 1 && html`<button class="button quiet" name="quantity" value="${qua
 </section>
 <section class="panel quiet" aria-labelledby="cards">
 <h2 id="cards">Test cards</h2>
-${testCardList(testCards)}
+${testCardList(testCards, apiOrigin)}
 </section>
 </div>
 <script type="application/json" id="checkout">${jsonForScript({ orderRef: order.orderRef, widget })}</script>`,

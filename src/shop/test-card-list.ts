@@ -12,9 +12,9 @@ export type TestCard = {
 };
 
 /** Returns the cards in groups, the first one open; public/test-cards.js makes the buttons copy. */
-export function testCardList(cards: readonly TestCard[]): Html {
+export function testCardList(cards: readonly TestCard[], apiOrigin: string): Html {
   const groups = [...new Set(cards.map(({ group }) => group))];
-  return html`<p class="note">Use any future expiry date and any security code. Attempts and webhooks of each card: <code>docs/test-cards.md</code>.</p>
+  return html`<p class="note">Use any future expiry date and any security code. <a href="${apiOrigin}/docs/test-cards">Attempts and webhooks of each card</a></p>
 <div id="test-cards">${groups.map((group, index) =>
     cardGroup(
       group,

@@ -20,7 +20,10 @@ const chunksMax = 64;
 export function checkBodyHeaders({ headers }: IncomingMessage): void {
   const contentType = headers["content-type"] ?? "";
   if (!jsonType.test(contentType) || !/^utf-?8$/i.test(charset.exec(contentType)?.[2]?.trim() ?? "utf-8")) {
-    throw new TranscodingError("unsupported_media_type", "The content type must be application/json in UTF-8.");
+    throw new TranscodingError(
+      "unsupported_media_type",
+      "Send the body as JSON in UTF-8, with the header `Content-Type: application/json`.",
+    );
   }
   if ((headers["content-encoding"] ?? "identity").trim().toLowerCase() !== "identity") {
     throw new TranscodingError("unsupported_encoding", "A compressed body is not accepted.");

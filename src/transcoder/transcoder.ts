@@ -117,7 +117,7 @@ function headerRecord(headers: Headers | undefined): Answer["headers"] {
 function answerWithoutRoute(match: PathMatch, httpMethod: string): Answer {
   const allow = allowedMethods(match);
   if (httpMethod === "OPTIONS") return { status: 204, headers: { allow: allow.join(", ") }, body: "" };
-  throw new TranscodingError("method_not_allowed", `This path knows ${allow.join(", ")}.`, { allow });
+  throw new TranscodingError("method_not_allowed", `This path accepts only ${allow.join(", ")}.`, { allow });
 }
 
 function checkSingleHeaders({ rawHeaders }: IncomingMessage, singleHeaders: ReadonlySet<string>): void {
