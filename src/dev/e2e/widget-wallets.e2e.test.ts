@@ -134,6 +134,11 @@ describe("wallets in the widget", () => {
       const heading = fixture.page.locator("#card .wallets p");
       await heading.getByText("Pay by card").waitFor();
       expect(await fixture.page.locator("#card .wallets").evaluate((place) => place.clientHeight)).toBe(106);
+      const [top, bottom] = await heading.evaluate(({ offsetTop, offsetHeight, parentElement: place }) => [
+        offsetTop - place!.offsetTop,
+        place!.offsetTop + place!.clientHeight - 16 - offsetTop - offsetHeight,
+      ]);
+      expect(Math.abs(top! - bottom!)).toBeLessThanOrEqual(2);
       expect(fixture.callNames).toEqual(["onReady"]);
     });
   });
