@@ -134,10 +134,11 @@ describe("wallets in the widget", () => {
       const heading = fixture.page.locator("#card .wallets p");
       await heading.getByText("Pay by card").waitFor();
       expect(await fixture.page.locator("#card .wallets").evaluate((place) => place.clientHeight)).toBe(106);
-      const [top, bottom] = await heading.evaluate(({ offsetTop, offsetHeight, parentElement: place }) => [
-        offsetTop - place!.offsetTop,
-        place!.offsetTop + place!.clientHeight - 16 - offsetTop - offsetHeight,
-      ]);
+      const [top, bottom] = await heading.evaluate((line) => {
+        const [its, all] = [line, line.parentElement!].map((one) => one.getBoundingClientRect());
+        // Below it is the padding of the place, too.
+        return [its!.top - all!.top, all!.bottom - 16 - its!.bottom];
+      });
       expect(Math.abs(top! - bottom!)).toBeLessThanOrEqual(2);
       expect(fixture.callNames).toEqual(["onReady"]);
     });
