@@ -96,20 +96,25 @@ export async function attachedCall<Answer>(
   try {
     return await call(dashboard);
   } catch (error) {
-    throw isSilence(error) && isDemo(options) && !options.json
-      ? new UsageError(`${error.message} ${isItRunning}`)
-      : error;
+    if (options.json || !(error instanceof ApiError)) throw error;
+    if (isSilence(error) && isDemo(options)) throw new UsageError(`${error.message} ${isItRunning}`);
+    if (error.code === "invalid_key" && options.service === undefined)
+      throw new UsageError(`${refusedToken} (${error.code}, ${error.requestId})`);
+    throw error;
   } finally {
     dashboard.close();
   }
 }
 
+const refusedToken =
+  "The operator token is wrong or was revoked. To create one: switchyard operator create. Pass its file with --operator-token-file.";
+
 /** The hint for a demo that does not answer. */
 export const isItRunning = "Is the demo running? To start it: npm start";
 
 /** True if nothing answered. A refusal by the service has a request id. */
-function isSilence(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.code === "unavailable" && error.requestId === undefined;
+function isSilence(error: ApiError): boolean {
+  return error.code === "unavailable" && error.requestId === undefined;
 }
 
 export function scopeOf(options: MerchantOptions): Scope {
@@ -147,6 +152,8 @@ async function attach(options: AttachOptions): Promise<{ grpcAddress: string; cr
     const { grpcAddress, operatorToken } = demoOf(options);
     return { grpcAddress, credential: asService ?? new Secret(operatorToken) };
   }
+  if (!/^(\[[\da-f:]+\]|[^\s:/]+):\d+$/i.test(options.grpcAddress))
+    throw new UsageError("--grpc-address must be host:port of an edge's gRPC port, such as 127.0.0.1:8081.");
   if (asService !== undefined) return { grpcAddress: options.grpcAddress, credential: asService };
   const operatorToken = options.operatorTokenFile
     ? readSecretFile(options.operatorTokenFile)

@@ -1,6 +1,7 @@
 /** Options that give a command the address of a database as its owner. */
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
+import { parseDatabaseAddress } from "../platform/database-address.ts";
 import { UsageError } from "./attachment.ts";
 
 /** Exactly one of the two is given. */
@@ -14,5 +15,10 @@ export function addOwnerUrl(command: Command, about = "connection URL of the dat
 
 export function ownerUrlOf({ url, urlFile }: OwnerUrlOptions): string {
   if ((url === undefined) === (urlFile === undefined)) throw new UsageError("Give either --url or --url-file.");
-  return url ?? readFileSync(urlFile!, "utf8").trim();
+  const address = url ?? readFileSync(urlFile!, "utf8").trim();
+  if (parseDatabaseAddress(address) !== undefined) return address;
+  const option = url === undefined ? `--url-file: ${urlFile} must have one line,` : "--url must be";
+  throw new UsageError(
+    `${option} postgres://role:password@host/database, with /, %, @, # and ? of the password percent-encoded.`,
+  );
 }

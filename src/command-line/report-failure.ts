@@ -1,5 +1,5 @@
 /** Reports a command's failure plainly. Loaded only when there is one. */
-import { ConfigError } from "../config/config.ts";
+import { ConfigError, readOwnVariables } from "../config/config.ts";
 import { CannotStart } from "../demo/detached-server.ts";
 import { SchemaError } from "../migrations/schema-error.ts";
 import { UsageError } from "./attachment.ts";
@@ -9,14 +9,52 @@ import { asCalled } from "./present-help.ts";
 /** Prints an error: one line if a person can correct it; any other is a bug and prints its stack. */
 export function reportFailure(error: unknown): void {
   const refusal = describeRefusal(error, { json: process.argv.includes("--json") });
-  console.error(refusal ?? (isPlain(error) ? asCalled(error.message) : error));
+  const plain = plainMessage(error);
+  console.error(refusal ?? (plain === undefined ? error : asCalled(plain)));
 }
 
-function isPlain(error: unknown): error is Error {
-  const ours = [CannotStart, ConfigError, SchemaError, UsageError];
-  return ours.some((kind) => error instanceof kind) || isSystemError(error);
+type SystemError = Error & {
+  readonly code?: string;
+  readonly syscall?: string;
+  readonly port?: number;
+  readonly routine?: string;
+};
+
+function plainMessage(error: unknown): string | undefined {
+  // A name with several addresses, none of which answers.
+  if (error instanceof AggregateError && error.errors.length > 0) return plainMessage(error.errors[0]);
+  if (!(error instanceof Error)) return undefined;
+  if ([CannotStart, ConfigError, SchemaError, UsageError].some((kind) => error instanceof kind)) return error.message;
+  const remedy = remedyFor(error);
+  if (remedy !== undefined) return `${error.message.split(";")[0]}. ${remedy}`;
+  return "syscall" in error ? error.message : undefined;
 }
 
-function isSystemError(error: unknown): error is Error {
-  return error instanceof Error && "syscall" in error;
+const otherDatabase = "Is this the address of that database, and does it have the schema of this version?";
+// Of PostgreSQL (https://www.postgresql.org/docs/current/errcodes-appendix.html), of TLS and of the system.
+const remedies: Readonly<Record<string, string>> = {
+  "28P01": "Correct the role or its password in the address of the database.",
+  "28000": "Correct the role in the address of the database, or let it connect in pg_hba.conf.",
+  "3D000": "Create the database, or correct its name in the address.",
+  "42501": "`migrate`, `restore`, `retention` and `server-keys` need the address of the owner of the database.",
+  "42P01": otherDatabase,
+  "3F000": otherDatabase,
+  "53300": "Wait until a connection is free, or raise max_connections.",
+  "57P03": "Wait until PostgreSQL has started.",
+  ECONNREFUSED: "Start the server, or correct its address.",
+  ENOTFOUND: "Correct the address.",
+};
+const untrusted = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|ERR_TLS_CERT_)/;
+
+function remedyFor({ code = "", syscall, port, routine }: SystemError): string | undefined {
+  if (syscall === "listen") return `Change ${portSetting(port)} or SWITCHYARD_HOST, or stop what uses the port.`;
+  if (untrusted.test(code))
+    return "Name the authority of the server's certificate in the database's address: sslrootcert=FILE (docs/postgresql.md).";
+  if (routine === "get_role_oid") return "Create this role first, or correct its name.";
+  return remedies[code];
+}
+
+function portSetting(port: number | undefined): string {
+  const settings = Object.entries(readOwnVariables());
+  return settings.find(([name, value]) => name.endsWith("_PORT") && value === `${port}`)?.[0] ?? "the port";
 }

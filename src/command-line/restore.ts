@@ -43,10 +43,13 @@ function declareCommand(): Command {
       parseTime,
     )
     .action(async (options: Options & { backupTakenAt?: string }) => {
+      const { backupTakenAt } = options;
+      // With it no session would be in doubt.
+      if (backupTakenAt !== undefined && new Date(backupTakenAt) > new Date())
+        throw new UsageError("--backup-taken-at must not be in the future. Without it, every session is marked.");
       const { declareRestore } = await import("../oversight/declare-restore.ts");
       const sessions = await withoutLimits(ownerUrlOf(options), async (database) => {
         await refuseConnected(database);
-        const { backupTakenAt } = options;
         return declareRestore(database, { backupTakenAt: backupTakenAt ? new Date(backupTakenAt) : undefined });
       });
       print(options, { sessions }, () => [

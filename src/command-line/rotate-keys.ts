@@ -15,7 +15,13 @@ import {
   rotateVaultRing,
   rotateWalletRing,
 } from "../config/server-key-rotation.ts";
-import { type KeyFile, parseVaultKeys, printKeyFile, type VaultKeyFile } from "../config/server-keys.ts";
+import {
+  type KeyFile,
+  parseSecretJson,
+  parseVaultKeys,
+  printKeyFile,
+  type VaultKeyFile,
+} from "../config/server-keys.ts";
 import { unreachable } from "../platform/errors.ts";
 import { Secret } from "../platform/secrets.ts";
 import { findSealingKeys } from "../platform/store-ring.ts";
@@ -91,11 +97,21 @@ export function rotateCommand(): Command {
     .action(async (options: Options) => {
       if ((options.key === "store-ring" || options.key === "wallet-ring") && options.step === "drop")
         await refuseKeyInUse(options.key, options);
-      const files = rotate(options);
+      const files = rotateOrExplain(options);
       print(options, { files, step: options.step }, () => [
         `Wrote ${files.join(" and ")}. ${afterwards[options.step]}`,
       ]);
     });
+}
+
+function rotateOrExplain(options: Options): string[] {
+  try {
+    return rotate(options);
+  } catch (error) {
+    // A step out of turn. An error of the file system names its file.
+    if (!(error instanceof Error) || error instanceof UsageError || "syscall" in error) throw error;
+    throw new UsageError(`The key ${options.key} is not changed: ${error.message}.`);
+  }
 }
 
 function rotate({ key, step, ...files }: Options): string[] {
@@ -105,23 +121,23 @@ function rotate({ key, step, ...files }: Options): string[] {
     case "store-ring":
     case "wallet-ring": {
       const path = given(files.vaultKeys, "--vault-keys");
-      return [write(path, vaultRotations[key](read<VaultKeyFile>(path), step))];
+      return [write(path, vaultRotations[key](readVaultKeys(path), step))];
     }
     case "accounts-sealing": {
       const path = given(files.accountsKeys, "--accounts-keys");
-      return [write(path, rotateAccountsSealing(read<AccountsKeyFile>(path), step))];
+      return [write(path, rotateAccountsSealing(read<AccountsKeyFile>(path, "the dashboard", isOfDashboard), step))];
     }
     case "client-secret":
     case "page-token":
     case "sealing": {
       const path = given(files.keys, "--keys");
-      return [write(path, rotations[key](read<KeyFile>(path), step))];
+      return [write(path, rotations[key](readKeys(path), step))];
     }
     case "card-token":
     case "signing": {
       const paths = [given(files.keys, "--keys"), given(files.vaultKeys, "--vault-keys")] as const;
       const rotateBoth = key === "signing" ? rotateSigning : rotateCardToken;
-      const rotated = rotateBoth({ keys: read(paths[0]), vaultKeys: read(paths[1]) }, step);
+      const rotated = rotateBoth({ keys: readKeys(paths[0]), vaultKeys: readVaultKeys(paths[1]) }, step);
       // The vault's first: a key that signs before it verifies would lock every client out.
       return [write(paths[1], rotated.vaultKeys), write(paths[0], rotated.keys)];
     }
@@ -133,8 +149,7 @@ function rotate({ key, step, ...files }: Options): string[] {
 /** A key that is dropped is gone: throws while a stored card, or a wallet's key, is sealed by one before the current. */
 async function refuseKeyInUse(key: "store-ring" | "wallet-ring", options: Options): Promise<void> {
   const path = given(options.vaultKeys, "--vault-keys");
-  const { environment } = read<VaultKeyFile>(path);
-  if (environment !== "test" && environment !== "live") throw new UsageError(`${path} is not a key file of the vault.`);
+  const { environment } = readVaultKeys(path);
   const { storeRing, walletRing } = parseVaultKeys(readFileSync(path, "utf8"), environment);
   const [ring, find, sealed, remedy] =
     key === "store-ring"
@@ -157,8 +172,15 @@ function given(path: string | undefined, option: string): string {
   return path;
 }
 
-function read<File extends AnyKeyFile>(path: string): File {
-  return JSON.parse(readFileSync(path, "utf8")) as File;
+const readKeys = (path: string) => read<KeyFile>(path, "edge, worker and dashboard", (file) => "clientSecret" in file);
+const readVaultKeys = (path: string) => read<VaultKeyFile>(path, "the vault", (file) => "vaultRing" in file);
+const isOfDashboard = (file: object) => "sealing" in file && !("environment" in file);
+
+/** Reads a key file. Another process's file must not get a key: each would open what only one of them should. */
+function read<File extends AnyKeyFile>(path: string, owner: string, isOwn: (file: object) => boolean): File {
+  const file: unknown = parseSecretJson(readFileSync(path, "utf8"));
+  if (typeof file === "object" && file !== null && isOwn(file)) return file as File;
+  throw new UsageError(`${path} is not the key file of ${owner}.`);
 }
 
 /** Writes the file completely or not at all: half a key file would prevent the next start. */

@@ -35,13 +35,13 @@ export function serverKeysCommand(): Command {
 function generateCommand(): Command {
   return describedCommand("generate", {
     description:
-      "write new key files, one for edge and worker and one for the vault; an existing one is never overwritten",
+      "write new key files, one for edge, worker and dashboard and one for the vault; an existing one is never overwritten",
     example: "switchyard server-keys generate --environment live --out /etc/switchyard/keys-live.json",
   })
     .addOption(
       new Option("--environment <name>", "environment of the keys").choices(["test", "live"]).makeOptionMandatory(),
     )
-    .requiredOption("--out <file>", "file to create for edge and worker")
+    .requiredOption("--out <file>", "file to create for edge, worker and dashboard")
     .option("--vault-out <file>", "file to create for the vault (default: vault-… beside the other)")
     .action((options: OutputOptions & { environment: "test" | "live"; out: string; vaultOut?: string }) => {
       const { out, vaultOut = join(dirname(out), `vault-${basename(out)}`) } = options;
@@ -83,7 +83,7 @@ function separateCommand(): Command {
     .requiredOption("--keys <file>", "key file to change")
     .requiredOption("--vault-out <file>", "file to create for the vault; an existing file is never overwritten")
     .action((options: OutputOptions & { keys: string; vaultOut: string }) => {
-      const { keyFile, vaultKeyFile } = separateVaultKeys(readFileSync(options.keys, "utf8"));
+      const { keyFile, vaultKeyFile } = readKeyFile(options.keys, separateVaultKeys);
       writeNew(options.vaultOut, vaultKeyFile);
       writeFileSync(options.keys, keyFile, { mode: 0o600 });
       print(options, { file: options.keys, vaultFile: options.vaultOut }, () => [
@@ -93,8 +93,19 @@ function separateCommand(): Command {
 }
 
 function writeNew(path: string, text: string): void {
+  if (existsSync(path)) throw new UsageError(`${path} exists already and is never overwritten. Choose another name.`);
   mkdirSync(dirname(resolve(path)), { recursive: true });
   writeFileSync(path, text, { mode: 0o600, flag: "wx" });
+}
+
+/** Reads a key file. A file that is not the one that the option means is a mistake of the caller. */
+function readKeyFile<Keys>(path: string, parse: (text: string) => Keys): Keys {
+  const text = readFileSync(path, "utf8");
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new UsageError(`${path}: ${error instanceof Error ? error.message : "it cannot be read"}.`);
+  }
 }
 
 function addServiceCommand(): Command {
@@ -120,7 +131,7 @@ function addServiceCommand(): Command {
         merchants: merchants === "*" ? merchants : merchants.split(","),
         rights: rights.split(","),
       });
-      writeFileSync(options.out, privateKey, { mode: 0o600, flag: "wx" });
+      writeNew(options.out, privateKey);
       writeFileSync(services, file);
       print(options, { file: options.out }, () => [
         `Wrote the key of ${options.name} to ${options.out}. Give it to that service only. The edge admits it within ten seconds.`,
@@ -142,7 +153,7 @@ export function resealAccountsCommand(): Command {
   return addOwnerUrl(command)
     .requiredOption("--accounts-keys <file>", "key file of the dashboard, which contains both keys")
     .action(async (options: Options) => {
-      const ring = parseAccountsKeyFile(readFileSync(options.accountsKeys, "utf8"));
+      const ring = readKeyFile(options.accountsKeys, parseAccountsKeyFile);
       const { resealTotp } = await import("../accounts/reseal-totp.ts");
       const { resealApprovals } = await import("../accounts/reseal-approvals.ts");
       const { openDatabase } = await import("../processes/open-database.ts");
@@ -182,7 +193,7 @@ export function resealCommand(): Command {
     .requiredOption("--keys <file>", "key file of edge and worker, which contains both sealing keys")
     .action(async (options: ResealOptions) => {
       const { environment: environmentName, keys } = options;
-      const { sealing } = parseKeyFile(readFileSync(keys, "utf8"), environmentName);
+      const { sealing } = readKeyFile(keys, (text) => parseKeyFile(text, environmentName));
       const { resealIdentities } = await import("../accounts/merchant-wallets.ts");
       const { resealHandles } = await import("../core/stored-cards/reseal-handles.ts");
       const { resealDisputes } = await import("../disputes/reseal-contents.ts");
@@ -231,7 +242,7 @@ function resealStoredCardsCommand(): Command {
     .requiredOption("--vault-keys <file>", "key file of the vault, which contains both keys")
     .action(async (options: ResealVaultOptions) => {
       const { environment, vaultKeys } = options;
-      const { storeRing: ring } = parseVaultKeys(readFileSync(vaultKeys, "utf8"), environment);
+      const { storeRing: ring } = readKeyFile(vaultKeys, (text) => parseVaultKeys(text, environment));
       if (ring === undefined) throw new UsageError(`${vaultKeys} has no store ring. Add one: rotate --key store-ring.`);
       const { openDatabase } = await import("../processes/open-database.ts");
       const { database, close } = openDatabase(new Secret(ownerUrlOf(options)));
@@ -265,7 +276,7 @@ function resealWalletKeysCommand(): Command {
     .requiredOption("--vault-keys <file>", "key file of the vault, which contains both keys")
     .action(async (options: ResealVaultOptions) => {
       const { environment, vaultKeys } = options;
-      const { walletRing: ring } = parseVaultKeys(readFileSync(vaultKeys, "utf8"), environment);
+      const { walletRing: ring } = readKeyFile(vaultKeys, (text) => parseVaultKeys(text, environment));
       if (ring === undefined)
         throw new UsageError(`${vaultKeys} has no wallet ring. Add one: rotate --key wallet-ring.`);
       const { openDatabase } = await import("../processes/open-database.ts");

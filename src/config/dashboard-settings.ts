@@ -4,7 +4,7 @@ import { parseIdentityProviders } from "../accounts/identity-providers-file.ts";
 import type { KeyRing } from "../platform/secrets.ts";
 import { file, oneOf, optional, port, required, type Setting, withDefault } from "../platform/setting.ts";
 import type { SettingReader } from "../platform/setting-reader.ts";
-import { freshKey, type RingFile, ringOf } from "./server-keys.ts";
+import { freshKey, parseSecretJson, type RingFile, ringOf } from "./server-keys.ts";
 
 export type DashboardSettings = {
   readonly port: number;
@@ -72,7 +72,7 @@ function readIdentityProvidersFile(reader: SettingReader): string | undefined {
 
 /** Reads the dashboard's key file. Throws an Error that names the member and the rule, never a key. */
 export function parseAccountsKeyFile(text: string): KeyRing {
-  return ringOf((JSON.parse(text) as AccountsKeyFile).sealing, "sealing");
+  return ringOf(parseSecretJson<AccountsKeyFile>(text).sealing, "sealing");
 }
 
 export function generateAccountsKeyFile(): string {

@@ -102,7 +102,7 @@ export function generateVaultKeyFile(keyFile: string): string {
  * it has no ring, the vault's file gets a fresh one.
  */
 export function separateVaultKeys(keyFile: string): { keyFile: string; vaultKeyFile: string } {
-  const { vaultRing, ...file } = JSON.parse(keyFile) as KeyFile & Partial<VaultKeyFile>;
+  const { vaultRing, ...file } = parseSecretJson<KeyFile & Partial<VaultKeyFile>>(keyFile);
   const fresh = generateVaultKeyFile(keyFile);
   const vaultKeyFile = vaultRing ? printKeyFile({ ...(JSON.parse(fresh) as VaultKeyFile), vaultRing }) : fresh;
   return { keyFile: printKeyFile(file), vaultKeyFile };
@@ -190,8 +190,17 @@ function pageTokenKeysOf(file: RingFile): PageTokenKeys {
   return [secretOf(keys[current]!), ...others.map(([, key]) => secretOf(key))];
 }
 
+/** Parses a file of secrets. Throws an Error that repeats none of it, as that of JSON.parse does. */
+export function parseSecretJson<File>(text: string): File {
+  try {
+    return JSON.parse(text) as File;
+  } catch {
+    throw new Error("it must be JSON, as `switchyard server-keys` writes it");
+  }
+}
+
 function readFile<File extends KeyFile | VaultKeyFile>(text: string, environment: "test" | "live"): File {
-  const file = JSON.parse(text) as File;
+  const file = parseSecretJson<File>(text);
   if (file.environment !== environment) throw new Error(`these are not the keys of ${environment}`);
   return file;
 }

@@ -31,7 +31,7 @@ describe("SettingReader", () => {
       "- NATS_PASSWORD_FILE must be left out where NATS_PASSWORD is set",
     ]);
     const { problems } = read({ NATS_PASSWORD_FILE: join(folder, "none") });
-    expect(problems).toEqual(["- NATS_PASSWORD_FILE must be a file that can be read"]);
+    expect(problems).toEqual(["- NATS_PASSWORD_FILE must be a file that can be read: there is no such file"]);
     expect(problems.join()).not.toContain(folder);
   });
 

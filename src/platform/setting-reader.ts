@@ -94,8 +94,9 @@ export class SettingReader {
       const content = readFileSync(path, "utf8").replace(/\r?\n$/, "");
       this.#lookAtReaders(`${variable}_FILE`, path, scope);
       return content;
-    } catch {
-      if (!this.#unreadable.has(variable)) this.problem(`${variable}_FILE`, "must be a file that can be read");
+    } catch (error) {
+      if (!this.#unreadable.has(variable))
+        this.problem(`${variable}_FILE`, `must be a file that can be read: ${whyUnread(error)}`);
       this.#unreadable.add(variable);
       return direct;
     }
@@ -107,6 +108,13 @@ export class SettingReader {
     if (environment === undefined ? this.#isLive : environment === "live") this.problems.push(`- ${line}`);
     else this.warnings.push(line);
   }
+}
+
+/** Never with the path: the secret itself may be there by mistake. */
+function whyUnread(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === "ENOENT") return "there is no such file";
+  return code === "EACCES" ? "this user may not read it" : `reading it fails with ${code}`;
 }
 
 /**

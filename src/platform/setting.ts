@@ -102,7 +102,7 @@ export function file(rule: string): SettingKind<string> {
 }
 
 export const databaseUrl: SettingKind<Secret> = {
-  rule: "a PostgreSQL address, postgres://role:password@host/database, with `/`, `%`, `@`, `#` and `?` of the password percent-encoded",
+  rule: "a PostgreSQL address, `postgres://` and then role:password@host/database, with `/`, `%`, `@`, `#` and `?` of the password percent-encoded",
   isSecret: true,
   parse(given) {
     const isRead = /^postgres(ql)?:\/\/./.test(given) && parseDatabaseAddress(given) !== undefined;

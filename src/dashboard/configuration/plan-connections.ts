@@ -30,7 +30,10 @@ export function planConnections(
 ): ConnectionPlan {
   const plans = accounts.map((wanted, index) => planOne(connections, wanted, { ...making, index, accounts }));
   const named = new Set(plans.map(({ connection }) => connection.id));
-  const left = connections.filter(({ id, paused }) => !named.has(id) && !paused).map(pausedBy("is not in the file"));
+  // One that was never verified is not part of a file, and takes no payment.
+  const left = connections
+    .filter(({ id, paused, credentialVersion }) => !named.has(id) && !paused && credentialVersion !== null)
+    .map(pausedBy("is not in the file"));
   const all = [...plans, ...left];
   return {
     changes: all.flatMap(({ change }) => change ?? []),
