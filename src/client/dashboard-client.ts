@@ -11,7 +11,7 @@ import {
   type MessageJsonType,
   toJson,
 } from "@bufbuild/protobuf";
-import type { ServiceError } from "@grpc/grpc-js";
+import type { ChannelCredentials, ServiceError } from "@grpc/grpc-js";
 import { AlertService } from "../../gen/dashboard/v1/alerts_pb.ts";
 import { AnalyticsService } from "../../gen/dashboard/v1/analytics_pb.ts";
 import { ApiKeyService } from "../../gen/dashboard/v1/api_keys_pb.ts";
@@ -66,12 +66,18 @@ export type DashboardCredential = Secret | ((request: JsonValue) => string);
 
 /**
  * Connects lazily. Every method rejects with RpcError; `address` is `host:port`. `cell`: instead of the merchant's own.
+ * Without `channel` the connection is not encrypted.
  */
-export function createDashboardClient(address: string, credential: DashboardCredential, cell?: string) {
+export function createDashboardClient(
+  address: string,
+  credential: DashboardCredential,
+  cell?: string,
+  channel?: ChannelCredentials,
+) {
   type Calls = Record<string, (message: object, options: CallOptions) => Promise<never>>;
   const opened = new Map<DescService, { readonly calls: Calls; readonly close: () => void }>();
   const open = (service: DescService) => {
-    const client = createGrpcClient(service, address);
+    const client = createGrpcClient(service, address, channel);
     const one = { calls: client as unknown as Calls, close: () => client.close() };
     opened.set(service, one);
     return one;

@@ -35,7 +35,7 @@ function factsOf(error: ServiceError, address: string | undefined): ErrorFacts {
   const isTemporary = temporaryCodes.has(code);
   const noAnswer =
     address !== undefined && isUnanswered(error)
-      ? `Nothing answers at ${address}, called directly by gRPC: no proxy variable is used.`
+      ? `Nothing answers at ${address}, called directly by gRPC: no proxy variable is used.${whyNot(error)}`
       : undefined;
   return { code, detail: message ?? noAnswer ?? error.details, isTemporary, ...details, cause: error };
 }
@@ -44,6 +44,12 @@ function factsOf(error: ServiceError, address: string | undefined): ErrorFacts {
 function isUnanswered({ code, details, metadata }: ServiceError): boolean {
   const isLate = code === status.DEADLINE_EXCEEDED && Object.keys(metadata?.getMap() ?? {}).length === 0;
   return noConnection.test(details) || (isLate && !/remote_addr=/.test(details));
+}
+
+/** Returns the last error of the connection, such as that of an untrusted certificate. */
+function whyNot({ details }: ServiceError): string {
+  const [, why] = /Last error: (?:Error: )?([^;(]+?)(?:;| \(|\. Resolution|$)/.exec(details) ?? [];
+  return why === undefined ? "" : ` The last error: ${why}.`;
 }
 
 function detailsOf(error: ServiceError) {

@@ -16,6 +16,8 @@ export class UsageError extends Error {
 export type AttachOptions = OutputOptions & {
   readonly demo: string;
   readonly grpcAddress?: string;
+  /** Authorities of the server's certificate; without it the connection is not encrypted. */
+  readonly tlsCaFile?: string;
   readonly operatorTokenFile?: string;
   readonly service?: string;
   readonly serviceKeyFile?: string;
@@ -48,6 +50,7 @@ function addAttachment(command: Command): Command {
   return command
     .option("--demo <folder>", "state folder of a running demo", ".switchyard")
     .option("--grpc-address <host:port>", "gRPC address of an installation, instead of a demo")
+    .option("--tls-ca-file <file>", "authority of its certificate, in PEM; the connection is then encrypted")
     .option("--operator-token-file <file>", "file with the operator token; or set SWITCHYARD_OPERATOR_TOKEN")
     .option("--service <name>", "call as this internal service instead of an operator")
     .option("--service-key-file <file>", "file with the private key of the service")
@@ -92,7 +95,9 @@ export async function attachedCall<Answer>(
 ): Promise<Answer> {
   const { createDashboardClient } = await import("../client/dashboard-client.ts");
   const { grpcAddress, credential } = await attach(options);
-  const dashboard = createDashboardClient(grpcAddress, credential, options.cell);
+  const { tlsCaFile } = options;
+  const channel = tlsCaFile && (await import("@grpc/grpc-js")).credentials.createSsl(readFileSync(tlsCaFile));
+  const dashboard = createDashboardClient(grpcAddress, credential, options.cell, channel || undefined);
   try {
     return await call(dashboard);
   } catch (error) {

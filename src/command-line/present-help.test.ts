@@ -64,7 +64,7 @@ describe("a command whose service does not answer", () => {
     const { code, err } = await runCommand(["keys", "list", ...address], { env });
     expect({ code, err }).toEqual({
       code: 1,
-      err: "Nothing answers at 127.0.0.1:1, called directly by gRPC: no proxy variable is used. (unavailable)\n",
+      err: "Nothing answers at 127.0.0.1:1, called directly by gRPC: no proxy variable is used. The last error: connect ECONNREFUSED 127.0.0.1:1. (unavailable)\n",
     });
   });
 });

@@ -106,7 +106,7 @@ export async function createProgram(isCalled: (name: string) => boolean = () => 
   const program = new Command("switchyard")
     .description("Payment sessions with gateway failover that can never capture twice.")
     .version(version)
-    .showHelpAfterError("\nTo list the commands: switchyard --help")
+    .showHelpAfterError("\nTo list the commands: switchyard help")
     .addHelpText("after", "\nExample:\n  switchyard demo        run everything on this machine");
   for (const [name, description, load] of rows) {
     const command = isCalled(name) ? await load() : new Command(name);

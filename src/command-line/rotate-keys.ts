@@ -87,7 +87,7 @@ export function rotateCommand(): Command {
     )
     .option(
       "--keys <file>",
-      "key file of edge and worker; for client-secret, page-token, sealing, card-token and signing",
+      "key file of edge, worker and dashboard; for client-secret, page-token, sealing, card-token and signing",
     )
     .option(
       "--vault-keys <file>",
@@ -150,6 +150,8 @@ function rotate({ key, step, ...files }: Options): string[] {
 async function refuseKeyInUse(key: "store-ring" | "wallet-ring", options: Options): Promise<void> {
   const path = given(options.vaultKeys, "--vault-keys");
   const { environment } = readVaultKeys(path);
+  if (environment !== "test" && environment !== "live")
+    throw new UsageError(`${path} is not the key file of the vault.`);
   const { storeRing, walletRing } = parseVaultKeys(readFileSync(path, "utf8"), environment);
   const [ring, find, sealed, remedy] =
     key === "store-ring"

@@ -190,7 +190,7 @@ export function resealCommand(): Command {
     .addOption(
       new Option("--environment <name>", "environment of the database").choices(["test", "live"]).makeOptionMandatory(),
     )
-    .requiredOption("--keys <file>", "key file of edge and worker, which contains both sealing keys")
+    .requiredOption("--keys <file>", "key file of edge, worker and dashboard, which contains both sealing keys")
     .action(async (options: ResealOptions) => {
       const { environment: environmentName, keys } = options;
       const { sealing } = readKeyFile(keys, (text) => parseKeyFile(text, environmentName));

@@ -39,7 +39,7 @@ export type VaultKeys = {
 /** Keys by their kid in base64, 32 bytes each. */
 export type RingFile = { current: string; keys: Record<string, string> };
 
-/** The key file of edge and worker, as JSON. Private keys are in PEM. */
+/** The key file of edge, worker and dashboard, as JSON. Private keys are in PEM. */
 export type KeyFile = {
   environment: string;
   clientSecret: { current: number; keys: Record<string, string> };

@@ -224,7 +224,7 @@ describe("attaching", () => {
     });
     expect(unreachable).toMatchObject({
       code: 1,
-      err: "Nothing answers at 127.0.0.1:9, called directly by gRPC: no proxy variable is used. (unavailable)\n",
+      err: "Nothing answers at 127.0.0.1:9, called directly by gRPC: no proxy variable is used. The last error: connect ECONNREFUSED 127.0.0.1:9. (unavailable)\n",
     });
     const noRest = await run(["session", "show", "ps_1", "--rest-base", "http://127.0.0.1:9"], {
       env: { SWITCHYARD_SECRET_KEY: "x" },
