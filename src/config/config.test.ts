@@ -86,6 +86,12 @@ describe("readConfig()", () => {
     expect(lines.filter((line) => line.includes("SWITCHYARD_VAULT_ORIGIN"))).toHaveLength(1);
   });
 
+  it("requires the environments to be named where there are settings of live", () => {
+    const withLive = { ...variables, SWITCHYARD_LIVE_NATS_USER: "live" };
+    expect(() => readConfig(["edge"], withLive)).toThrow("SWITCHYARD_ENVIRONMENTS is not set; set it to live");
+    expect(() => readConfig(["edge"], { ...withLive, SWITCHYARD_ENVIRONMENTS: "test" })).not.toThrow();
+  });
+
   it("serves metrics only if a port is set", () => {
     const on = (port: string) => readConfig(["worker"], { ...variables, SWITCHYARD_METRICS_PORT: port });
     expect(on("9464").metricsPort).toBe(9464);

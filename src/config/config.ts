@@ -36,6 +36,8 @@ export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
+const ofLive = "SWITCHYARD_LIVE_";
+
 /** Reads and checks the settings of these roles. Throws ConfigError with all problems at once. */
 export function readConfig(roles: readonly Role[], variables: NodeJS.ProcessEnv = process.env): Config {
   const { config, problems } = inspectConfig(roles, variables);
@@ -56,6 +58,10 @@ export function inspectConfig(
   const hasDatabase = isService || roles.includes("vault");
   const isLive = hasDatabase && variables[everyRoleSettings.environments.name]?.includes("live");
   const reader = new SettingReader(variables, problems, { isLive: isLive ?? false });
+  // Without it test alone would be served, and live would be down.
+  const { name: environments } = everyRoleSettings.environments;
+  if (hasDatabase && !variables[environments] && Object.keys(variables).some((name) => name.startsWith(ofLive)))
+    reader.problem(environments, "is not set; set it to live or test,live, because there are settings of live");
   const config = {
     brand: reader.read(everyRoleSettings.brand),
     logLevel: reader.read(everyRoleSettings.logLevel),
