@@ -3,7 +3,7 @@
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
-import { useId, useState } from "react";
+import { type ReactNode, useId, useState } from "react";
 import { Heading } from "react-aria-components/Dialog";
 import { DisputeService, type GetDisputeOptionsResponse } from "../../../../gen/dashboard/v1/disputes_pb.ts";
 import type { PaymentDispute } from "../../../../gen/dashboard/v1/payments_pb.ts";
@@ -353,22 +353,14 @@ function Files(props: FormProps & { reload: () => unknown }) {
 }
 
 function EndForm(props: FormProps) {
-  const { dispute, onEnd } = props;
   const { client, named } = useAnswer(props);
-  const reasonId = useId();
-  const record = useMutation({
-    mutationFn: (fields: FormData) =>
-      client.decideDispute({ ...named, won: fields.get("end") === "won", reason: String(fields.get("reason")) }),
-    onSuccess: onEnd,
-  });
   return (
-    <>
-      <Heading slot="title">Record the end of the dispute</Heading>
-      <p className="soft">
-        Look it up at {nameOfGateway(dispute.gateway)} first. Won: the money is there, and can be refunded. Lost: it is
-        gone. A later report of the gateway outweighs what you record.
-      </p>
-      <DataForm onData={(fields) => record.isPending || record.mutate(fields)}>
+    <ReasonForm
+      title="Record the end of the dispute"
+      submit={["Record", "Recording…"]}
+      onSubmit={({ end, reason = "" }) => client.decideDispute({ ...named, won: end === "won", reason })}
+      onEnd={props.onEnd}
+      field={
         <SelectField
           label="It was"
           name="end"
@@ -377,53 +369,62 @@ function EndForm(props: FormProps) {
             ["won", "Won"],
           ]}
         />
-        <div className="field">
-          <label htmlFor={reasonId}>How you found out</label>
-          <textarea id={reasonId} name="reason" rows={3} maxLength={1000} required />
-        </div>
-        <Refusal error={record.error} />
-        <div className="row">
-          <Button kind="main" type="submit">
-            {record.isPending ? "Recording…" : "Record"}
-          </Button>
-          <Button onPress={onEnd}>Cancel</Button>
-        </div>
-      </DataForm>
-    </>
+      }
+    >
+      Look it up at {nameOfGateway(props.dispute.gateway)} first. Won: the money is there, and can be refunded. Lost: it
+      is gone. A later report of the gateway outweighs what you record.
+    </ReasonForm>
   );
 }
 
 function LinkForm(props: FormProps) {
-  const { dispute, onEnd } = props;
+  const { gateway, linkableRefundIds } = props.dispute;
   const { client, named } = useAnswer(props);
+  return (
+    <ReasonForm
+      title="Link the refund that settled the dispute"
+      kind="danger"
+      submit={["Link for good", "Linking…"]}
+      onSubmit={({ refundId, reason = "" }) => client.linkDisputeRefund({ ...named, refundId, reason })}
+      onEnd={props.onEnd}
+      field={<SelectField label="Refund" name="refundId" values={linkableRefundIds.map((id) => [id, id])} />}
+    >
+      Check at {nameOfGateway(gateway)} that it took the money once. Refund and dispute then count once, and the rest of
+      the payment can be refunded. This cannot be undone.
+    </ReasonForm>
+  );
+}
+
+/** A choice that a member records with its reason. */
+function ReasonForm(props: {
+  title: string;
+  children: ReactNode;
+  field: ReactNode;
+  kind?: "main" | "danger";
+  submit: readonly [string, string];
+  onSubmit: (fields: Readonly<Record<string, string>>) => Promise<unknown>;
+  onEnd: () => void;
+}) {
+  const { title, children, field, kind = "main", submit, onSubmit, onEnd } = props;
   const reasonId = useId();
-  const gateway = nameOfGateway(dispute.gateway);
   const record = useMutation({
-    mutationFn: (fields: FormData) =>
-      client.linkDisputeRefund({
-        ...named,
-        refundId: String(fields.get("refund")),
-        reason: String(fields.get("reason")),
-      }),
+    mutationFn: (fields: FormData) => onSubmit(Object.fromEntries(fields) as Record<string, string>),
     onSuccess: onEnd,
   });
   return (
     <>
-      <Heading slot="title">Link the refund that settled the dispute</Heading>
-      <p className="soft">
-        Check at {gateway} that it took the money once. Refund and dispute then count once, and the rest of the payment
-        can be refunded. This cannot be undone.
-      </p>
+      <Heading slot="title">{title}</Heading>
+      <p className="soft">{children}</p>
       <DataForm onData={(fields) => record.isPending || record.mutate(fields)}>
-        <SelectField label="Refund" name="refund" values={dispute.linkableRefundIds.map((id) => [id, id])} />
+        {field}
         <div className="field">
           <label htmlFor={reasonId}>How you found out</label>
           <textarea id={reasonId} name="reason" rows={3} maxLength={1000} required />
         </div>
         <Refusal error={record.error} />
         <div className="row">
-          <Button kind="danger" type="submit">
-            {record.isPending ? "Linking…" : "Link for good"}
+          <Button kind={kind} type="submit">
+            {submit[record.isPending ? 1 : 0]}
           </Button>
           <Button onPress={onEnd}>Cancel</Button>
         </div>
