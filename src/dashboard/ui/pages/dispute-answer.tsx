@@ -260,7 +260,10 @@ function EvidenceFields(props: FormProps & { options: GetDisputeOptionsResponse;
           key={fileId}
           label={name}
           value={types[fileId] ?? ""}
-          values={[["", "Not sent"], ...documentTypes.map(({ type }): [string, string] => [type, nameOfType(type)])]}
+          values={[
+            ["", "Choose a type to send it"],
+            ...documentTypes.map(({ type }): [string, string] => [type, nameOfType(type)]),
+          ]}
           onChange={({ target }) => setTypes((before) => ({ ...before, [fileId]: target.value }))}
         />
       ))}
@@ -358,12 +361,12 @@ function EndForm(props: FormProps) {
     <ReasonForm
       title="Record the end of the dispute"
       submit={["Record", "Recording…"]}
-      onSubmit={({ end, reason = "" }) => client.decideDispute({ ...named, won: end === "won", reason })}
+      onSubmit={(end, reason) => client.decideDispute({ ...named, won: end === "won", reason })}
       onEnd={props.onEnd}
-      field={
+      choice={
         <SelectField
           label="It was"
-          name="end"
+          name="choice"
           values={[
             ["lost", "Lost"],
             ["won", "Won"],
@@ -385,9 +388,9 @@ function LinkForm(props: FormProps) {
       title="Link the refund that settled the dispute"
       kind="danger"
       submit={["Link for good", "Linking…"]}
-      onSubmit={({ refundId, reason = "" }) => client.linkDisputeRefund({ ...named, refundId, reason })}
+      onSubmit={(refundId, reason) => client.linkDisputeRefund({ ...named, refundId, reason })}
       onEnd={props.onEnd}
-      field={<SelectField label="Refund" name="refundId" values={linkableRefundIds.map((id) => [id, id])} />}
+      choice={<SelectField label="Refund" name="choice" values={linkableRefundIds.map((id) => [id, id])} />}
     >
       Check at {nameOfGateway(gateway)} that it took the money once. Refund and dispute then count once, and the rest of
       the payment can be refunded. This cannot be undone.
@@ -395,20 +398,20 @@ function LinkForm(props: FormProps) {
   );
 }
 
-/** A choice that a member records with its reason. */
+/** A choice that a member records with its reason. `choice` is the field named so. */
 function ReasonForm(props: {
   title: string;
   children: ReactNode;
-  field: ReactNode;
+  choice: ReactNode;
   kind?: "main" | "danger";
   submit: readonly [string, string];
-  onSubmit: (fields: Readonly<Record<string, string>>) => Promise<unknown>;
+  onSubmit: (choice: string, reason: string) => Promise<unknown>;
   onEnd: () => void;
 }) {
-  const { title, children, field, kind = "main", submit, onSubmit, onEnd } = props;
+  const { title, children, choice, kind = "main", submit, onSubmit, onEnd } = props;
   const reasonId = useId();
   const record = useMutation({
-    mutationFn: (fields: FormData) => onSubmit(Object.fromEntries(fields) as Record<string, string>),
+    mutationFn: (fields: FormData) => onSubmit(String(fields.get("choice")), String(fields.get("reason"))),
     onSuccess: onEnd,
   });
   return (
@@ -416,7 +419,7 @@ function ReasonForm(props: {
       <Heading slot="title">{title}</Heading>
       <p className="soft">{children}</p>
       <DataForm onData={(fields) => record.isPending || record.mutate(fields)}>
-        {field}
+        {choice}
         <div className="field">
           <label htmlFor={reasonId}>How you found out</label>
           <textarea id={reasonId} name="reason" rows={3} maxLength={1000} required />
