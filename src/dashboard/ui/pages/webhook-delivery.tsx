@@ -17,9 +17,9 @@ import { Button } from "../parts/button.tsx";
 import { CopiedText, CopyButton, visible } from "../parts/copied-text.tsx";
 import { DeliveryState, isTestEvent } from "../parts/delivery-state.tsx";
 import { Fact } from "../parts/fact.tsx";
+import { RecordTable } from "../parts/record-table.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
-import { TableScroll } from "../parts/table-scroll.tsx";
 import { Moment } from "../parts/time.tsx";
 import { ScopeLink, useScope } from "../scope.ts";
 import { liveEveryMs, WebhookTabs } from "./webhook-tabs.tsx";
@@ -118,6 +118,8 @@ function Replayed({ answer: { accepted, attempt } }: { answer: ReplayWebhookDeli
   );
 }
 
+const attemptColumns = ["When", "Response", "Duration", "Response body"].map((name) => ({ name }));
+
 function Attempts({ log }: { log: readonly WebhookAttempt[] }) {
   if (log.length === 0) {
     return (
@@ -130,41 +132,27 @@ function Attempts({ log }: { log: readonly WebhookAttempt[] }) {
   return (
     <section className="stack" aria-labelledby="attempts">
       <h2 id="attempts">Delivery attempts</h2>
-      <TableScroll label="Delivery attempts">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">When</th>
-              <th scope="col">Response</th>
-              <th scope="col">Duration</th>
-              <th scope="col">Response body</th>
-            </tr>
-          </thead>
-          <tbody>
-            {log.toReversed().map((attempt, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: two delivery attempts may look the same
-              <tr key={log.length - index}>
-                <td>
-                  <Moment at={attempt.startedAt} />
-                </td>
-                <td>
-                  <span className="badge" data-tone={isGood(attempt) ? "good" : "bad"}>
-                    {answerOf(attempt)}
-                  </span>
-                </td>
-                <td>{attempt.durationMs} ms</td>
-                <td>
-                  {attempt.answerExcerpt === "" ? (
-                    <span className="soft">Empty</span>
-                  ) : (
-                    <pre className="excerpt">{visibleLines(attempt.answerExcerpt)}</pre>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </TableScroll>
+      <RecordTable
+        label="Delivery attempts"
+        columns={attemptColumns}
+        rows={log.toReversed().map((attempt, index) => ({
+          key: String(log.length - index),
+          cells: [
+            <Moment key="when" at={attempt.startedAt} />,
+            <span key="response" className="badge" data-tone={isGood(attempt) ? "good" : "bad"}>
+              {answerOf(attempt)}
+            </span>,
+            `${attempt.durationMs} ms`,
+            <div key="body">
+              {attempt.answerExcerpt === "" ? (
+                <span className="soft">Empty</span>
+              ) : (
+                <pre className="excerpt">{visibleLines(attempt.answerExcerpt)}</pre>
+              )}
+            </div>,
+          ],
+        }))}
+      />
     </section>
   );
 }
