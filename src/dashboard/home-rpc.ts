@@ -115,13 +115,13 @@ function brakingItems({ now, hold }: BrakingState): Item[] {
   const until = hold && `until ${hold.until.toISOString().slice(0, 16).replace("T", " ")} UTC`;
   if (now) {
     const cause = now.begunBy
-      ? `${now.begunBy} has held braking on${hold?.isOn ? ` ${until}` : ""}.`
+      ? `${now.begunBy} switched braking on${hold?.isOn ? ` ${until}` : ""}.`
       : `${now.cards} cards were declined within ten minutes as testers’ are; the threshold is ${now.threshold}.`;
     const text = `${cause} A card that was never approved here is authenticated where that is possible, and gets no second gateway after a decline.`;
     return [{ kind: AlertItem_Kind.CARD_TESTING, text, since: timestampFromDate(now.beganAt) }];
   }
   if (!hold || hold.isOn) return [];
-  const text = `${hold.heldBy} switched braking off ${until}: payments are routed as ever, however many cards are declined.`;
+  const text = `${hold.heldBy} switched braking off ${until}. Payments are not restricted, however many cards are declined.`;
   return [{ kind: AlertItem_Kind.CARD_TESTING, text }];
 }
 

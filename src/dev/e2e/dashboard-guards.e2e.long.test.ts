@@ -55,19 +55,19 @@ it("switches braking on, shows it on Settings and Home, and lets declined cards 
 }, async () => {
   const page = await open("settings");
   const card = page.getByRole("region", { name: "Card testing" });
-  await card.getByText("Braking is off.").waitFor();
+  await card.getByText("Payments are not restricted.").waitFor();
   await look(page);
   await card.getByLabel("Override for").selectOption("4 hours");
-  await card.getByRole("button", { name: "Switch on" }).click();
-  await card.getByText("Braking is on").waitFor();
-  await card.getByText(/switched it on until/).waitFor();
+  await card.getByRole("button", { name: "Switch braking on" }).click();
+  await card.getByText("Payments have been restricted since").waitFor();
+  await card.getByText(/switched braking on until/).waitFor();
   await look(page);
   const home = await open("home");
-  await home.getByRole("link", { name: "See braking" }).waitFor();
+  await home.getByRole("link", { name: "See the setting" }).waitFor();
   await look(home);
   await home.close();
   await card.getByRole("button", { name: "Remove the override" }).click();
-  await card.getByRole("button", { name: "Switch on" }).waitFor();
+  await card.getByRole("button", { name: "Switch braking on" }).waitFor();
   await page.close();
 });
 

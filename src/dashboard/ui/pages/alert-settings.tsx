@@ -181,7 +181,7 @@ const topics = [
   ],
   [AlertTopic.HOLDS_EXPIRING, "Holds end soon", "Payments that are held and neither captured nor cancelled."],
   [AlertTopic.PAID_MORE_THAN_ONCE, "Paid more than once", "Two payments of one order, neither refunded."],
-  [AlertTopic.CARD_TESTING, "Card testing", "Payments are braked, because many cards are declined."],
+  [AlertTopic.CARD_TESTING, "Card testing", "Payments are restricted, because many cards are declined."],
   [AlertTopic.AGREEMENTS_UNCHARGEABLE, "Agreement without a gateway", "No gateway can charge an agreement."],
   [
     AlertTopic.RENEWALS_STOPPED,

@@ -37,7 +37,7 @@ export function BrakingForm({ braking, onChange }: { braking: Braking | undefine
   return (
     <Row
       title="Card testing"
-      explanation="Braking starts automatically when unusually many cards are declined, as when thieves test stolen card numbers. Cards that were never approved here are then authenticated where possible, and no second gateway is tried after a decline. Customers are not told the reason."
+      explanation="When unusually many cards are declined, as when thieves test stolen card numbers, payments are restricted automatically (braking): cards that were never approved here are authenticated where possible, and no second gateway is tried after a decline. Customers are not told the reason."
     >
       <p role="status">
         <State braking={braking} />
@@ -67,10 +67,10 @@ export function BrakingForm({ braking, onChange }: { braking: Braking | undefine
             </select>
           </label>
           <Button isDisabled={isDisabled} onPress={() => save.mutate(Hold.ON)}>
-            Switch on
+            Switch braking on
           </Button>
           <Button isDisabled={isDisabled} onPress={() => save.mutate(Hold.OFF)}>
-            Switch off
+            Switch braking off
           </Button>
         </div>
       )}
@@ -84,16 +84,16 @@ function State({ braking }: { braking: Braking | undefined }) {
     <>
       {now?.beganAt ? (
         <>
-          <strong>Braking is on</strong> since <Moment at={now.beganAt} />.{" "}
+          <strong>Payments have been restricted</strong> since <Moment at={now.beganAt} />.{" "}
           {`At most ${cardsInWords(now)} within ten minutes; the threshold is ${now.threshold}.`}
         </>
       ) : (
-        <strong>Braking is off.</strong>
+        <strong>Payments are not restricted.</strong>
       )}
       {hold?.until && (
         <>
           {" "}
-          <bdi>{nameOf(hold.heldBy)}</bdi> {hold.on ? "switched it on" : "switched it off"} until{" "}
+          <bdi>{nameOf(hold.heldBy)}</bdi> {hold.on ? "switched braking on" : "switched braking off"} until{" "}
           <Moment at={hold.until} />.
         </>
       )}
@@ -116,9 +116,9 @@ export function BrakingPeriods({ periods }: { periods: readonly BrakingPeriod[] 
   if (periods.length === 0) return null;
   return (
     <section className="card" aria-labelledby="braking">
-      <h2 id="braking">Braked against card testing</h2>
+      <h2 id="braking">Restricted because of card testing</h2>
       <RecordTable
-        label="Times in which payments were braked"
+        label="Times in which payments were restricted"
         columns={periodColumns}
         rows={periods.map((period) => ({
           key: String(period.beganAt?.seconds),

@@ -221,7 +221,7 @@ function ItemLink({ item }: { item: AlertItem }) {
     case AlertItem_Kind.CARD_TESTING:
       return (
         <ScopeLink to="./settings" hash="card-testing">
-          See braking
+          See the setting
         </ScopeLink>
       );
     case AlertItem_Kind.HOLDS_EXPIRING:
