@@ -38,6 +38,14 @@ describe("reasonOf()", () => {
     );
   });
 
+  it("says that a capture failed after the gateway had accepted it", () => {
+    const summary = { status: Status.SUCCEEDED, capturedVia: "SANDBOX_B" };
+    const events = [{ type: "payment_session.succeeded" }, { type: "payment_attempt.capture_failed" }];
+    expect(reasonOf(create(PaymentSchema, { summary, events }))).toBe(
+      "Sandbox B accepted the capture, and reported later that it failed.",
+    );
+  });
+
   it("says which gateway failed last, and nothing while a payment goes on", () => {
     const failed = { status: Status.DEGRADED, declineCode: "processing_unavailable" };
     expect(reason(failed, [{ gateway: "SANDBOX_B", failureKind: Kind.GATEWAY_ERROR }])).toBe(

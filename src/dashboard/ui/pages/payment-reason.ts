@@ -39,11 +39,12 @@ const challenges: Readonly<Record<number, string>> = {
 };
 
 /** Returns the sentence; undefined while the payment is in progress, or if its timeline alone says why it ended. */
-export function reasonOf({ summary, attempts }: Pick<Payment, "summary" | "attempts">): string | undefined {
+export function reasonOf(payment: Pick<Payment, "summary" | "attempts" | "events">): string | undefined {
+  const { summary, attempts } = payment;
   const last = attempts.at(-1);
   switch (summary?.status) {
     case Status.SUCCEEDED:
-      return captureOf(attempts, summary);
+      return isCaptureFailed(payment) ? failedCaptureOf(summary) : captureOf(attempts, summary);
     case Status.DECLINED:
     case Status.DEGRADED: {
       const { declineCode } = summary;
@@ -56,6 +57,14 @@ export function reasonOf({ summary, attempts }: Pick<Payment, "summary" | "attem
       return undefined;
   }
 }
+
+/** Reports whether the gateway accepted the capture, and reported later that it failed. */
+export function isCaptureFailed({ events }: Pick<Payment, "events">): boolean {
+  return events.some(({ type }) => type === "payment_attempt.capture_failed");
+}
+
+const failedCaptureOf = ({ capturedVia }: NonNullable<Payment["summary"]>) =>
+  `${nameOfGateway(capturedVia)} accepted the capture, and reported later that it failed.`;
 
 function captureOf(
   attempts: readonly PaymentAttempt[],

@@ -21,7 +21,7 @@ import { ScopeLink, useScope } from "../scope.ts";
 import { PaymentActions } from "./payment-actions.tsx";
 import { PaymentAttempts } from "./payment-attempts.tsx";
 import { PaymentDisputes } from "./payment-disputes.tsx";
-import { reasonOf } from "./payment-reason.ts";
+import { isCaptureFailed, reasonOf } from "./payment-reason.ts";
 import { PaymentRefunds } from "./payment-refunds.tsx";
 import { PaymentStored } from "./payment-stored.tsx";
 import { PaymentTimeline } from "./payment-timeline.tsx";
@@ -197,7 +197,13 @@ function Facts({ payment }: { payment: Payment }) {
             <Moment at={summary.settledAt} />
           </Fact>
         )}
-        {captureConfirmed === false && <Fact name="Capture">accepted by the gateway, not confirmed yet</Fact>}
+        {captureConfirmed === false && (
+          <Fact name="Capture">
+            {isCaptureFailed(payment)
+              ? "failed, as the gateway reported later"
+              : "accepted by the gateway, not confirmed yet"}
+          </Fact>
+        )}
         {summary?.amountCaptured && (
           <Suspense>
             <PaymentSettlement sessionId={summary.sessionId} />
