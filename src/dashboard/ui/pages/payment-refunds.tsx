@@ -35,7 +35,10 @@ export function PaymentRefunds({ payment, onChange }: { payment: Payment; onChan
           {amountRefunded
             ? `${formatAmount(amountRefunded)} ${isPending ? "refunded or pending" : "refunded"}`
             : "Nothing is refunded"}
-          {amountRefundable && `, ${formatAmount(amountRefundable)} can still be refunded`}.
+          {amountRefundable &&
+            amountRefundable.amountMinor > 0n &&
+            `, ${formatAmount(amountRefundable)} can still be refunded`}
+          .
         </p>
       </div>
       <ol className="attempts">
