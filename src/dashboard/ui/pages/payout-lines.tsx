@@ -21,10 +21,12 @@ const rowsAtOnce = 50;
 /** The list, with its export. Without a payout, the lines are named by their gateway and their day too. */
 export function PayoutLines(props: {
   filter: { readonly payoutId?: string; readonly status?: Status; readonly reason?: string };
+  /** What stands beside the button of the export. */
+  beside: ReactNode;
   file: string;
   empty: ReactNode;
 }) {
-  const { filter, file, empty } = props;
+  const { filter, beside, file, empty } = props;
   const { merchantId, environment } = useScope();
   const client = createClient(SettlementService, useTransport());
   const query = useInfiniteQuery(
@@ -37,18 +39,21 @@ export function PayoutLines(props: {
       label="Lines"
       query={query}
       rowsOf={(page) => page.lines}
-      head={(rows) =>
-        rows.length > 0 && (
-          <CsvExport
-            file={file}
-            what="lines"
-            loadPage={async (pageToken, options) => {
-              const page = await client.exportPayoutLines({ merchantId, environment, filter, pageToken }, options);
-              return { ...page, rows: page.lines };
-            }}
-          />
-        )
-      }
+      head={(rows) => (
+        <div className="page-head">
+          {beside}
+          {rows.length > 0 && (
+            <CsvExport
+              file={file}
+              what="lines"
+              loadPage={async (pageToken, options) => {
+                const page = await client.exportPayoutLines({ merchantId, environment, filter, pageToken }, options);
+                return { ...page, rows: page.lines };
+              }}
+            />
+          )}
+        </div>
+      )}
       empty={empty}
     >
       {(lines) => <LinesTable lines={lines} isOfPayout={filter.payoutId !== undefined} />}

@@ -90,14 +90,16 @@ function Details({ data: { payout, totals } }: { data: GetPayoutResponse }) {
       )}
       <div className="stack">
         <h2>Lines</h2>
-        <nav className="presets" aria-label="Lines to show">
-          <ChipLink name="All" search={{}} isChosen={search.status === undefined} />
-          {lineStates.map((status) => (
-            <ChipLink key={status} name={names[status]} search={{ status }} isChosen={search.status === status} />
-          ))}
-        </nav>
         <PayoutLines
           filter={filter}
+          beside={
+            <nav className="presets" aria-label="Lines to show">
+              <ChipLink name="All" search={{}} isChosen={search.status === undefined} />
+              {lineStates.map((status) => (
+                <ChipLink key={status} name={names[status]} search={{ status }} isChosen={search.status === status} />
+              ))}
+            </nav>
+          }
           file={`payout-${environmentName}-${payoutId}.csv`}
           empty={
             search.status ? (

@@ -32,11 +32,27 @@ export function PayoutsPage() {
     { merchantId, environment, filter, pageSize: rowsAtOnce, pageToken: "" },
     { ...pages, placeholderData: keepPreviousData },
   );
+  const hasRows = query.data?.pages.some((page) => page.payouts.length > 0);
   return (
     <>
-      <PageHead title="Payouts">
-        What your gateways sent to your bank account, from their own statements. What they have not paid out yet is on
-        the page <ScopeLink to="./settlement">Settlement</ScopeLink>.
+      <PageHead
+        title="Payouts"
+        actions={
+          hasRows && (
+            <CsvExport
+              file={`payouts-${environmentName}.csv`}
+              what="payouts"
+              loadPage={async (pageToken, options) => {
+                const page = await client.exportPayouts({ merchantId, environment, filter, pageToken }, options);
+                return { ...page, rows: page.payouts };
+              }}
+            />
+          )
+        }
+      >
+        What your gateways sent to your bank account, from their own statements. The remainder is the part that the
+        lines of a statement do not explain. What is not paid out yet is on the page{" "}
+        <ScopeLink to="./settlement">Settlement</ScopeLink>.
       </PageHead>
       <SettlementBar
         search={search}
@@ -52,24 +68,7 @@ export function PayoutsPage() {
         kept={remainder ? { remainder } : {}}
         read={readPayoutSearch}
       />
-      <PagedRows
-        label="Payouts"
-        query={query}
-        rowsOf={(page) => page.payouts}
-        head={(rows) =>
-          rows.length > 0 && (
-            <CsvExport
-              file={`payouts-${environmentName}.csv`}
-              what="payouts"
-              loadPage={async (pageToken, options) => {
-                const page = await client.exportPayouts({ merchantId, environment, filter, pageToken }, options);
-                return { ...page, rows: page.payouts };
-              }}
-            />
-          )
-        }
-        empty={<NoPayouts search={search} />}
-      >
+      <PagedRows label="Payouts" query={query} rowsOf={(page) => page.payouts} empty={<NoPayouts search={search} />}>
         {(payouts) => <PayoutsTable payouts={payouts} />}
       </PagedRows>
     </>

@@ -41,9 +41,26 @@ export function RefundsPage() {
     { merchantId, environment, filter, pageSize: rowsAtOnce, pageToken: "" },
     { ...pages, placeholderData: keepPreviousData, enabled: isReady },
   );
+  const hasRows = query.data?.pages.some((page) => page.refunds.length > 0);
   return (
     <>
-      <PageHead title="Refunds">To refund a payment, open it from the list of payments.</PageHead>
+      <PageHead
+        title="Refunds"
+        actions={
+          hasRows && (
+            <CsvExport
+              file={`refunds-${environmentName}.csv`}
+              what="refunds"
+              loadPage={async (pageToken, options) => {
+                const page = await client.exportRefunds({ merchantId, environment, filter, pageToken }, options);
+                return { ...page, rows: page.refunds };
+              }}
+            />
+          )
+        }
+      >
+        To refund a payment, open it from the list of payments.
+      </PageHead>
       <ListBar
         search={search}
         chips={chips}
@@ -65,18 +82,6 @@ export function RefundsPage() {
           label="Refunds"
           query={query}
           rowsOf={(page) => page.refunds}
-          head={(rows) =>
-            rows.length > 0 && (
-              <CsvExport
-                file={`refunds-${environmentName}.csv`}
-                what="refunds"
-                loadPage={async (pageToken, options) => {
-                  const page = await client.exportRefunds({ merchantId, environment, filter, pageToken }, options);
-                  return { ...page, rows: page.refunds };
-                }}
-              />
-            )
-          }
           empty={<NoRefunds isFiltered={Object.keys(search).length > 0} />}
         >
           {(refunds) => <RefundsTable refunds={refunds} />}

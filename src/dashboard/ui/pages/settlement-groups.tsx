@@ -16,38 +16,42 @@ const ages = ["Up to 2 days", "3 to 7 days", "8 to 14 days", "15 days or more"];
 export function OpenGroups({ overview, search }: Props) {
   const { open, countedUntil, unmatched, unmatchedCut } = overview;
   const lines = unmatched.reduce((sum, group) => sum + group.lines, 0);
-  const rows = byUrgency(open).map(({ reason, movements, byAge, owed }) => ({
-    key: reason,
-    cells: [
-      <Badge key="reason" words={openWords(reason)} />,
-      openWords(reason).next,
-      ...byAge.map((count, index) => (
-        <span key={ages[index]} className={count === 0 ? "soft" : undefined}>
-          {count.toLocaleString()}
-        </span>
-      )),
-      <>
-        {owed.map((amount, index) => (
-          <Fragment key={amount.currency}>
-            {index > 0 && ", "}
-            <Amount amount={amount} />
-          </Fragment>
-        ))}
-        <ScopeLink
-          className="small line-reference"
-          to="./settlement"
-          search={withChosen(search, ["reason"], { reason })}
-        >
-          {movements === 1 ? "1 movement" : `${movements.toLocaleString()} movements`}
-        </ScopeLink>
-      </>,
-    ],
-  }));
+  const rows = byUrgency(open).map(({ reason, movements, byAge, owed }) => {
+    const outstanding = owed.filter(({ amountMinor }) => amountMinor !== 0n);
+    return {
+      key: reason,
+      cells: [
+        <Badge key="reason" words={openWords(reason)} />,
+        openWords(reason).next,
+        ...byAge.map((count, index) => (
+          <span key={ages[index]} className={count === 0 ? "soft" : undefined}>
+            {count.toLocaleString()}
+          </span>
+        )),
+        <>
+          {outstanding.length === 0 && "–"}
+          {outstanding.map((amount, index) => (
+            <Fragment key={amount.currency}>
+              {index > 0 && ", "}
+              <Amount amount={amount} />
+            </Fragment>
+          ))}
+          <ScopeLink
+            className="small line-reference"
+            to="./settlement"
+            search={withChosen(search, ["reason"], { reason })}
+          >
+            {movements === 1 ? "1 movement" : `${movements.toLocaleString()} movements`}
+          </ScopeLink>
+        </>,
+      ],
+    };
+  });
   const columns = [
     { name: "Reason" },
     { name: "What to do" },
     ...ages.map((name) => ({ name, isNumber: true })),
-    { name: "Owed to you", isNumber: true },
+    { name: "Outstanding", isNumber: true },
   ];
   return (
     <>

@@ -5,7 +5,9 @@ import { createClient } from "@connectrpc/connect";
 import { useInfiniteQuery, useQuery, useTransport } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
+import type { PaymentAmount } from "../../../../gen/dashboard/v1/payment_amount_pb.ts";
 import { type Settlement, SettlementService } from "../../../../gen/dashboard/v1/settlement_pb.ts";
+import { LedgerEntry_Type as Type } from "../../../../gen/payments/v1/ledger_pb.ts";
 import { PayoutLine_Status, Settlement_State as State } from "../../../../gen/payments/v1/settlement_pb.ts";
 import { rangeProblem } from "../ledger-address.ts";
 import { Amount } from "../parts/amount.tsx";
@@ -116,6 +118,7 @@ function View({ search, days }: Props) {
         {data && <UnmatchedGroups overview={data} search={search} />}
         <PayoutLines
           filter={{ status: PayoutLine_Status.UNMATCHED, ...(reason && { reason }) }}
+          beside={<h2>Lines</h2>}
           file={`unmatched-lines-${environmentName}.csv`}
           empty={
             <Empty title={reason ? "No line has this reason" : "Every line matches a payment"}>
@@ -152,14 +155,17 @@ function Movements({ search: { show, reason, gateway }, days }: Props) {
       rowsOf={(page) => page.settlements}
       head={(rows) =>
         rows.length > 0 && (
-          <CsvExport
-            file={`settlement-${environmentName}-${show ?? "open"}-${days.from}-to-${days.to}.csv`}
-            what="movements"
-            loadPage={async (pageToken, options) => {
-              const page = await client.exportSettlements({ merchantId, environment, filter, pageToken }, options);
-              return { ...page, rows: page.settlements };
-            }}
-          />
+          <div className="page-head">
+            <h2>Movements</h2>
+            <CsvExport
+              file={`settlement-${environmentName}-${show ?? "open"}-${days.from}-to-${days.to}.csv`}
+              what="movements"
+              loadPage={async (pageToken, options) => {
+                const page = await client.exportSettlements({ merchantId, environment, filter, pageToken }, options);
+                return { ...page, rows: page.settlements };
+              }}
+            />
+          </div>
         )
       }
       empty={<NoMovements state={state} isFiltered={reason !== undefined || gateway !== undefined} />}
@@ -208,6 +214,12 @@ const settledColumns: readonly RecordColumn[] = [
   { name: "Payout" },
 ];
 
+/** Returns the amount as it changes what the gateway owes: less by a refund or a chargeback. */
+function signed(type: Type, amount: PaymentAmount): PaymentAmount {
+  const isLess = type === Type.REFUNDED || type === Type.CHARGEBACK;
+  return isLess ? { ...amount, amountMinor: -amount.amountMinor } : amount;
+}
+
 function MovementsTable({ settlements, isOpen }: { settlements: readonly Settlement[]; isOpen: boolean }) {
   const rows = settlements.map((settlement) => {
     const { sessionId, orderRef, type, amount, gateway, gatewayReference, recordedAt, reason, ageDays } = settlement;
@@ -218,7 +230,7 @@ function MovementsTable({ settlements, isOpen }: { settlements: readonly Settlem
           <OrderRef orderRef={orderRef} />
         </ScopeLink>,
         nameOfType(type),
-        <Amount key="amount" amount={amount} />,
+        <Amount key="amount" amount={amount && signed(type, amount)} />,
         <>
           <Gateway gateway={gateway} />
           {gatewayReference && <bdi className="soft small line-reference">{visible(gatewayReference)}</bdi>}
