@@ -177,7 +177,7 @@ describe("the cases on the routing page", () => {
       await page.getByRole("button", { name: "Edit Large" }).click();
       await region("Case 1").waitFor();
       await region("Case 1")
-        .getByRole("switch", { name: /^Send a share another way/ })
+        .getByRole("switch", { name: /^Split payments/ })
         .press("Space");
       await region("Variant B").getByLabel("Share of variant B in percent").fill("0");
       await unsaved().getByText("Give variant B of case 1 a share from 1 to 99 percent.").waitFor();

@@ -53,7 +53,7 @@ export function AnalyticsFilters({
         ))}
       </Choice>
       <Choice
-        label="Points"
+        label="Interval"
         value={points}
         onChange={(value) => onChange({ points: (value || undefined) as AnalyticsSearch["points"] })}
       >

@@ -116,7 +116,7 @@ export function ConnectionCard({ connection, offered, health, alerts, isHealthKn
 function Acquirer({ connection: { connectionId, acquirer } }: { connection: GatewayConnection }) {
   return acquirer ? (
     <p className="small">
-      Data of the acquirer for authentication: {acquirer.merchantName},{" "}
+      Your acquirer’s data for 3-D Secure: merchant {acquirer.merchantName}, for{" "}
       {acquirer.networks.map(({ network }) => nameOfBrand(network)).join(", ")}
       {acquirer.acceptsOwnOnly && "; it accepts only an authentication with its own data"}.
     </p>

@@ -20,8 +20,8 @@ export function RoutingSplit({ split, connectionIds, connections, mayChange, onC
   return (
     <>
       <Switch
-        name="Send a share another way"
-        detail="Compares two plans: chance decides for each payment, once. Analytics shows the result."
+        name="Split payments"
+        detail="A share of the payments, chosen at random, follows another plan. Analytics compares the two."
         isOn={split !== undefined}
         isDisabled={!mayChange}
         onChange={(isOn) => onChange(isOn ? { percent: 10, connectionIds: [...connectionIds] } : undefined)}

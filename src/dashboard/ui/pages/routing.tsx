@@ -34,8 +34,8 @@ export function RoutingPage() {
   return (
     <>
       <PageHead title="Routing" actions={rule.data?.routingRule && <InUse rule={rule.data.routingRule} />}>
-        The order in which your gateways are tried in {environmentName}, the failures after which the next one is, and
-        when customers authenticate. A payment keeps the version that it started with.
+        Which gateway gets a payment first in {environmentName}, after which failures the next one is tried, and when
+        customers authenticate. A payment keeps the version that it started with.
       </PageHead>
       {error && <Failure error={error} onRetry={retry} />}
       {!error && !isRead && <Loading what="The routing rule" />}
