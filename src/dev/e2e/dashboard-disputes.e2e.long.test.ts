@@ -94,6 +94,7 @@ describe("disputed payments in the browser", () => {
     await page
       .getByLabel("Add a file")
       .setInputFiles({ name: "receipt.pdf", mimeType, buffer: Buffer.from("%PDF-1.4 receipt") });
+    await page.getByText("receipt.pdf was added.").waitFor();
     await page.getByLabel("receipt.pdf").selectOption("receipt");
     await page.getByLabel("Facts of the payment").selectOption("other");
     await expectSound(page);

@@ -57,7 +57,8 @@ describe("payouts and settlement in the browser", () => {
     const paid = await pay("paid-1", approved);
     await pay("paid-2", approved);
     await pay("differs", otherAmount);
-    await age(await pay("never", neverPaidOut), 9);
+    const unpaid = await pay("never", neverPaidOut);
+    await age(unpaid, 9);
     await demo.sandbox.payOut();
     await readUntil(1, "SELECT id FROM payout WHERE merchant_id = $1 AND complete_at IS NOT NULL");
 
@@ -121,6 +122,15 @@ describe("payouts and settlement in the browser", () => {
     await never.getByRole("link", { name: "never" }).click();
     await never.getByRole("complementary", { name: "Facts" }).getByText("Overdue").waitFor();
     await never.close();
+
+    // What a refund takes is as much as the payment that waits: nothing is outstanding.
+    await checkout.refund(unpaid, "refund-never");
+    const refunded = await open("settlement?reason=not_due");
+    const refund = refunded.getByRole("row").filter({ hasText: "Refund" }).getByRole("cell");
+    await expect.poll(() => refund.allTextContents()).toContain("-€49.00");
+    const balanced = (await cellsOf(refunded, "Nothing to do").allTextContents()).map((text) => text.trim());
+    expect(balanced.slice(1)).toEqual(["2", "0", "0", "0", "–2 movements"]);
+    await refunded.close();
 
     const costs = await open("analytics");
     await costs.getByText("Costs", { exact: true }).click();

@@ -342,7 +342,11 @@ function Files(props: FormProps & { reload: () => unknown }) {
           }}
         />
         <span className="hint" id={`${id}-hint`} role="status">
-          {add.isPending ? "Storing…" : "PDF or JPEG, at most 2 MiB; 5 files, 4 MiB together."}
+          {add.isPending
+            ? "Storing…"
+            : add.isSuccess
+              ? `${add.variables.name} was added. Choose its type below.`
+              : "PDF or JPEG, at most 2 MiB; 5 files, 4 MiB together."}
         </span>
       </div>
       <div className="row">
