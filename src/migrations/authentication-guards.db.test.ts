@@ -1,7 +1,15 @@
 /** Tests what the database refuses of customer authentication. The titles name the rules of docs/safety.md. */
 import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
-import { awaited, connectWithService, opening, refused, submitted } from "./payment-rows.fixture.ts";
+import {
+  awaited,
+  connectWithService,
+  opening,
+  refused,
+  setAttempt,
+  setSession,
+  submitted,
+} from "./payment-rows.fixture.ts";
 
 const { owner: client, service } = await connectWithService();
 const whole = (...statements: string[]) => `BEGIN; ${statements.join("; ")}; COMMIT`;
@@ -9,18 +17,18 @@ const whole = (...statements: string[]) => `BEGIN; ${statements.join("; ")}; COM
 const own = "WHERE session_id = $session";
 const completing = [
   `UPDATE authentication SET status = 'CONFIRMING', completions_sent = 1, answered_at = now() ${own}`,
-  "UPDATE attempt SET status = 'AUTHORIZING', next_retry_at = NULL WHERE id = $attempt",
-  "UPDATE payment_session SET awaiting_since = NULL WHERE id = $session",
+  setAttempt("status = 'AUTHORIZING', next_retry_at = NULL"),
+  setSession("awaiting_since = NULL"),
 ];
 const resumed = [
   `UPDATE authentication SET status = 'AWAITING_CUSTOMER', answered_at = NULL ${own}`,
-  "UPDATE attempt SET status = 'AWAITING_CUSTOMER', next_retry_at = now() WHERE id = $attempt",
-  "UPDATE payment_session SET awaiting_since = now() WHERE id = $session",
+  setAttempt("status = 'AWAITING_CUSTOMER', next_retry_at = now()"),
+  setSession("awaiting_since = now()"),
 ];
 const endedAs = (status: string) => `UPDATE authentication SET status = '${status}', completed_at = now() ${own}`;
-const declined = `UPDATE attempt SET status = 'DECLINED', failure_kind = 'SOFT_DECLINE', stop = 'authentication_failed',
-  completed_at = now() WHERE id = $attempt`;
-const notWaiting = "UPDATE payment_session SET awaiting_since = NULL WHERE id = $session";
+const declined = setAttempt(`status = 'DECLINED', failure_kind = 'SOFT_DECLINE', stop = 'authentication_failed',
+  completed_at = now()`);
+const notWaiting = setSession("awaiting_since = NULL");
 const givenUp = [endedAs("CANCELLED"), declined, notWaiting];
 const byItself = awaited.map((sql) => sql.replace("true, 0,", "false, 7200000,"));
 
@@ -32,7 +40,7 @@ async function waiting({ mayHold = false } = {}) {
 }
 
 const decline = (stop: string) =>
-  `UPDATE attempt SET status = 'DECLINED', failure_kind = 'SOFT_DECLINE', stop = '${stop}', completed_at = now() WHERE id = $attempt`;
+  setAttempt(`status = 'DECLINED', failure_kind = 'SOFT_DECLINE', stop = '${stop}', completed_at = now()`);
 const repeated = (sequence: number, connection = "(SELECT connection_id FROM attempt WHERE id = $attempt)") =>
   `INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency, latest_execution_at, round)
    VALUES ($session, '${v7()}', ${sequence}, 'SANDBOX_A', ${connection}, 1, 1, 'b', 4900, 'EUR', now(), 1)`;
@@ -65,7 +73,7 @@ describe("an authentication", () => {
       /such a flow/,
     ],
   ])("does not begin %s", async (_, statements, wall) => {
-    await refused(client, await submitted(client, "AUTHORIZING"), whole(...statements), wall);
+    await refused(await submitted(client, "AUTHORIZING"), whole(...statements), wall);
   });
 
   it.each([
@@ -97,20 +105,20 @@ describe("an authentication", () => {
       "A11: followed by the end of the session",
       [
         ...givenUp.slice(0, 2),
-        "UPDATE payment_session SET status = 'DECLINED', decline_code = 'x', settled_at = now(), vault_token = NULL WHERE id = $session",
+        setSession("status = 'DECLINED', decline_code = 'x', settled_at = now(), vault_token = NULL"),
       ],
       /no end while an action is open/,
     ],
     [
       "A10: given time without having waited",
-      ["UPDATE payment_session SET submit_deadline = submit_deadline + interval '1 h' WHERE id = $session"],
+      [setSession("submit_deadline = submit_deadline + interval '1 h'")],
       /a deadline moves by the time/,
     ],
     [
       "A10: given an hour after the wait",
       [
         ...completing.slice(0, 2),
-        "UPDATE payment_session SET awaiting_since = NULL, submit_deadline = submit_deadline + interval '1 h' WHERE id = $session",
+        setSession("awaiting_since = NULL, submit_deadline = submit_deadline + interval '1 h'"),
       ],
       /a deadline moves by the time/,
     ],
@@ -124,54 +132,43 @@ describe("an authentication", () => {
     ],
     [
       "A5: given a later latest execution time while it waits",
-      ["UPDATE attempt SET latest_execution_at = latest_execution_at + interval '1 h' WHERE id = $attempt"],
+      [setAttempt("latest_execution_at = latest_execution_at + interval '1 h'")],
       /what an attempt asked for never changes/,
     ],
     ["changed from a challenge to none", [`UPDATE authentication SET flow = 'FRICTIONLESS' ${own}`], /never changes/],
-    ["A1: joined by another attempt", [opening(`'${v7()}'`, 2)], /attempt_one_authorizing/],
+    ["A1: joined by another attempt", [opening(2)], /attempt_one_authorizing/],
   ])("is not %s", async (_, statements, wall) => {
-    await refused(client, await waiting(), whole(...statements), wall);
+    await refused(await waiting(), whole(...statements), wall);
   });
 
   it("A2, A3: is not completed a third time, nor given up once it is being completed", async () => {
     const run = await waiting();
     await run(whole(...completing));
-    await refused(client, run, `UPDATE authentication SET completions_sent = 3 ${own}`, /at most twice/);
-    await refused(client, run, endedAs("CANCELLED"), /illegal authentication transition CONFIRMING to CANCELLED/);
-    await refused(
-      client,
-      run,
-      `UPDATE authentication SET cancel_asked_at = now() ${own}`,
-      /only a customer who is asked/,
-    );
+    await refused(run, `UPDATE authentication SET completions_sent = 3 ${own}`, /at most twice/);
+    await refused(run, endedAs("CANCELLED"), /illegal authentication transition CONFIRMING to CANCELLED/);
+    await refused(run, `UPDATE authentication SET cancel_asked_at = now() ${own}`, /only a customer who is asked/);
     await run(`UPDATE authentication SET completions_sent = 2 ${own}`);
-    await refused(client, run, `UPDATE authentication SET completions_sent = 1 ${own}`, /only a running completion/);
+    await refused(run, `UPDATE authentication SET completions_sent = 1 ${own}`, /only a running completion/);
   });
 
   it("A4: rules out no hold that a completing request may have made", async () => {
     const run = await waiting();
     await run(whole(...completing));
     await run(whole(...resumed));
-    await refused(client, run, whole(...givenUp), /a completing request may have made/);
+    await refused(run, whole(...givenUp), /a completing request may have made/);
   });
 
   it("A4, A5, A6: rules out no hold that may appear by itself", async () => {
     const run = await waiting({ mayHold: true });
-    await refused(client, run, whole(...givenUp), /is not ruled out by giving up/);
+    await refused(run, whole(...givenUp), /is not ruled out by giving up/);
     const unknown = "UPDATE attempt SET status = 'UNKNOWN', failure_kind = 'TIMEOUT', stop = 'authentication_failed'";
     const late = (interval: string) =>
       `${unknown}, latest_execution_at = now() + interval '${interval}' WHERE id = $attempt`;
-    await refused(
-      client,
-      run,
-      whole(endedAs("ABANDONED"), late("90 min"), notWaiting),
-      /for as long as the action lives/,
-    );
+    await refused(run, whole(endedAs("ABANDONED"), late("90 min"), notWaiting), /for as long as the action lives/);
     await run(whole(endedAs("ABANDONED"), late("130 min"), notWaiting));
-    const adopted =
-      "UPDATE attempt SET status = 'AUTHORIZED', failure_kind = NULL, gateway_reference = 'r' WHERE id = $attempt";
-    await refused(client, run, adopted, /no hold is adopted after a failed authentication/);
-    await refused(client, run, opening(`'${v7()}'`, 2), /no attempt follows a stop/);
+    const adopted = setAttempt("status = 'AUTHORIZED', failure_kind = NULL, gateway_reference = 'r'");
+    await refused(run, adopted, /no hold is adopted after a failed authentication/);
+    await refused(run, opening(2), /no attempt follows a stop/);
   });
 });
 
@@ -180,33 +177,33 @@ describe("a decline after which the gateway allows another try", () => {
   const rule = (version: number, retries: boolean) =>
     `INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, retries_same_gateway)
      SELECT merchant_id, ${version}, '{}', '{}', ${retries} FROM payment_session WHERE id = $session ON CONFLICT DO NOTHING`;
-  const allowed = "UPDATE attempt SET next_action = 'retry', next_because = 'b' WHERE id = $attempt";
+  const allowed = setAttempt("next_action = 'retry', next_because = 'b'");
   const uncertain = /only a certain decline is retried, where the rule says so/;
 
   it("11: is retried once in the session, directly and at its connection, where the rule says so", async () => {
     const run = await submitted(client, "DECLINED", v7(), { ruleVersion: 1 });
     await run(rule(1, true));
-    await refused(client, run, retried(2), uncertain);
+    await refused(run, retried(2), uncertain);
     await run(allowed);
-    await refused(client, run, retried(2, `'${v7()}'`), uncertain);
+    await refused(run, retried(2, `'${v7()}'`), uncertain);
     await run(retried(2));
     await run(
       "UPDATE attempt SET status = 'DECLINED', failure_kind = 'HARD_DECLINE', completed_at = now(), next_action = 'retry', next_because = 'b' WHERE session_id = $session AND round = 2",
     );
-    await refused(client, run, retried(3), /a session has one retry/);
-    await run(opening(`'${v7()}'`, 3));
+    await refused(run, retried(3), /a session has one retry/);
+    await run(opening(3));
   });
 
   it("11: is retried by no other rule, and nothing else is", async () => {
     const declinedByOther = await submitted(client, "DECLINED", v7(), { ruleVersion: 2 });
     await declinedByOther(rule(2, false));
     await declinedByOther(allowed);
-    await refused(client, declinedByOther, retried(2), uncertain);
+    await refused(declinedByOther, retried(2), uncertain);
     for (const status of ["UNKNOWN", "FRAUD"] as const) {
       const run = await submitted(client, status, v7(), { ruleVersion: 1 });
       await run(rule(1, true));
       await run(allowed);
-      await refused(client, run, retried(2), uncertain);
+      await refused(run, retried(2), uncertain);
     }
   });
 });
@@ -215,36 +212,31 @@ describe("a decline that asks for authentication", () => {
   it("A7: is repeated once at its connection, and then stops nothing", async () => {
     const run = await submitted(client, "AUTHORIZING");
     await run(decline("authentication_required"));
-    await refused(client, run, opening(`'${v7()}'`, 2), /no attempt follows a stop/);
-    await refused(client, run, repeated(2, `'${v7()}'`), /only a decline that asks for authentication is repeated/);
+    await refused(run, opening(2), /no attempt follows a stop/);
+    await refused(run, repeated(2, `'${v7()}'`), /only a decline that asks for authentication is repeated/);
     await run(repeated(2));
     const end =
       "UPDATE attempt SET status = 'DECLINED', failure_kind = 'HARD_DECLINE', completed_at = now() WHERE session_id = $session AND round = 1";
     await run(end);
-    await refused(client, run, repeated(3), /a session has one repeat/);
-    await run(opening(`'${v7()}'`, 3));
-    await refused(
-      client,
-      run,
-      "UPDATE attempt SET round = 0 WHERE session_id = $session AND round = 1",
-      /never changes/,
-    );
+    await refused(run, repeated(3), /a session has one repeat/);
+    await run(opening(3));
+    await refused(run, "UPDATE attempt SET round = 0 WHERE session_id = $session AND round = 1", /never changes/);
   });
 
   it("A7: is the only one that is repeated", async () => {
     const run = await submitted(client, "DECLINED");
-    await refused(client, run, repeated(2), /only a decline that asks for authentication is repeated/);
-    await refused(client, run, repeated(2).replace(", 1)", ", 3)"), /a session has one repeat/);
+    await refused(run, repeated(2), /only a decline that asks for authentication is repeated/);
+    await refused(run, repeated(2).replace(", 1)", ", 3)"), /a session has one repeat/);
   });
 });
 
 describe("browser data", () => {
   it("A9: are gone when the session ends", async () => {
     const run = await submitted(client, "DECLINED");
-    await run("UPDATE payment_session SET browser_sealed = 'x' WHERE id = $session");
+    await run(setSession("browser_sealed = 'x'"));
     const end =
       "UPDATE payment_session SET status = 'DECLINED', decline_code = 'x', settled_at = now(), vault_token = NULL";
-    await refused(client, run, `${end} WHERE id = $session`, /browser data lives no longer/);
+    await refused(run, `${end} WHERE id = $session`, /browser data lives no longer/);
     await run(`${end}, browser_sealed = NULL WHERE id = $session`);
   });
 });
@@ -263,18 +255,18 @@ describe("a refused authentication", () => {
   it("A6: is followed by no attempt, no other authentication and no completing request", async () => {
     const run = await waiting();
     for (const statements of refusedByBank) await run(whole(...statements));
-    await refused(client, run, opening(`'${v7()}'`, 2), /no attempt follows a stop/);
+    await refused(run, opening(2), /no attempt follows a stop/);
     const first = "SELECT session_id, gen_random_uuid(), 2, gen_random_uuid()";
     const insert = awaited[0]!.replace("SELECT session_id, gen_random_uuid(), 1, id", first);
-    await refused(client, run, insert, /nothing follows a failed authentication/);
-    await refused(client, run, completing[0]!, /an authentication that has ended never changes/);
+    await refused(run, insert, /nothing follows a failed authentication/);
+    await refused(run, completing[0]!, /an authentication that has ended never changes/);
   });
 
   it("A3, A6: never changes", async () => {
     const run = await waiting();
     await run(whole(...givenUp));
-    await refused(client, run, endedAs("AUTHENTICATED"), /never changes/);
-    await refused(client, run, `UPDATE authentication SET liability = 'ISSUER' ${own}`, /never changes/);
+    await refused(run, endedAs("AUTHENTICATED"), /never changes/);
+    await refused(run, `UPDATE authentication SET liability = 'ISSUER' ${own}`, /never changes/);
   });
 });
 
@@ -287,14 +279,14 @@ describe("a session", () => {
     await run(whole(...completing));
     await run(whole(`${declinedHard} WHERE id = $attempt`, endedAs("AUTHENTICATED")));
     const next = v7();
-    await run(opening(`'${next}'`, 2));
+    await run(opening(2, { id: next }));
     return { run, next };
   }
 
   it("A8: offers no second challenge at one gateway", async () => {
     const connection = "(SELECT connection_id FROM authentication WHERE session_id = $session)";
     const { run, next } = await challenged();
-    await refused(client, run, whole(...another(next, 2, connection)), /authentication_one_challenge/);
+    await refused(run, whole(...another(next, 2, connection)), /authentication_one_challenge/);
   });
 
   it("A8: offers no third challenge", async () => {
@@ -308,8 +300,8 @@ describe("a session", () => {
       ),
     );
     const third = v7();
-    await run(opening(`'${third}'`, 3));
-    await refused(client, run, whole(...another(third, 3)), /at most two challenges/);
+    await run(opening(3, { id: third }));
+    await refused(run, whole(...another(third, 3)), /at most two challenges/);
   });
 });
 
@@ -319,7 +311,7 @@ describe("an authentication without the customer", () => {
        holds_only_when_asked, action_life_ms, deadline_at, completed_at${more})
      SELECT session_id, gen_random_uuid(), 1, id, connection_id, 'b', 'FRICTIONLESS', '${status}', true, 0, now(), ${completedAt}${value}
      FROM attempt WHERE id = $attempt`,
-    "UPDATE payment_session SET authentications = 1 WHERE id = $session",
+    setSession("authentications = 1"),
   ];
 
   it("A8: counts as no challenge", async () => {
@@ -359,7 +351,7 @@ describe("an authentication without the customer", () => {
       /a session counts its authentications/,
     ],
   ])("is not stored %s", async (_, statements, wall) => {
-    await refused(client, await submitted(client, "AUTHORIZING"), whole(...statements), wall);
+    await refused(await submitted(client, "AUTHORIZING"), whole(...statements), wall);
   });
 });
 
@@ -377,18 +369,18 @@ describe("after a restore", () => {
   it("A12: nothing is completed, for the first or the second time", async () => {
     const { run, session } = await inDoubt();
     await doubt(session);
-    await refused(client, run, whole(...completing), /nothing is completed while the session is in doubt/);
+    await refused(run, whole(...completing), /nothing is completed while the session is in doubt/);
     const other = await inDoubt();
     await other.run(whole(...completing));
     await doubt(other.session);
-    await refused(client, other.run, `UPDATE authentication SET completions_sent = 2 ${own}`, /is in doubt/);
+    await refused(other.run, `UPDATE authentication SET completions_sent = 2 ${own}`, /is in doubt/);
   });
 
   it("A12: an open action is abandoned, and its attempt is not ruled out", async () => {
     const { run, session } = await inDoubt();
     await doubt(session);
-    await refused(client, run, whole(endedAs("ABANDONED"), declined, notWaiting), /not declined by giving up/);
-    const unknown = `UPDATE attempt SET status = 'UNKNOWN', failure_kind = 'TIMEOUT', stop = 'authentication_failed' WHERE id = $attempt`;
+    await refused(run, whole(endedAs("ABANDONED"), declined, notWaiting), /not declined by giving up/);
+    const unknown = setAttempt("status = 'UNKNOWN', failure_kind = 'TIMEOUT', stop = 'authentication_failed'");
     await run(whole(endedAs("ABANDONED"), unknown, notWaiting));
   });
 

@@ -113,7 +113,7 @@ describe("a dispute", () => {
   it("D1: has one row, beside the warning that bears its reference", async () => {
     const run = await disputed(recorded());
     const other = recorded().replace(idOf(), `'${v7()}'`);
-    await refused(service, run, other, /dispute_gateway_reference|duplicate key/);
+    await refused(run, other, /dispute_gateway_reference|duplicate key/);
     await run(recorded({ stage: "FRAUD_WARNING", status: "CLOSED" }).replace(idOf(), `'${v7()}'`));
     const { rows } = await run("SELECT disputes FROM payment_session WHERE id = $session");
     expect(rows).toEqual([{ disputes: 2 }]);
@@ -121,7 +121,7 @@ describe("a dispute", () => {
 
   it("D1: is of a captured payment", async () => {
     const run = await submitted(owner, "AUTHORIZED");
-    await refused(owner, run, recorded(), /a dispute is of a captured payment/);
+    await refused(run, recorded(), /a dispute is of a captured payment/);
   });
 
   it.each<[string, Columns, RegExp]>([
@@ -132,7 +132,7 @@ describe("a dispute", () => {
     ["of less than nothing", { amount: "-1" }, /not negative/],
     ["as a warning that is open", { stage: "FRAUD_WARNING" }, /closed at once/],
   ])("is not recorded %s", async (_, columns, wall) => {
-    await refused(service, await disputed(), recorded(columns), wall);
+    await refused(await disputed(), recorded(columns), wall);
   });
 
   it.each<[string, Columns, Columns, RegExp]>([
@@ -153,7 +153,7 @@ describe("a dispute", () => {
       /what a dispute is about never changes/,
     ],
   ])("never gets %s", async (_, before, after, wall) => {
-    await refused(service, await disputed(recorded(before)), recorded(after), wall);
+    await refused(await disputed(recorded(before)), recorded(after), wall);
   });
 
   it("D6: has the deadline that is read, also a later one", async () => {
@@ -195,9 +195,9 @@ describe("a refund beside a dispute", () => {
   const wall = /what a dispute holds is not refunded/;
 
   it("D2: pays back nothing that a dispute holds", async () => {
-    await refused(service, await disputed(recorded()), refund(1), wall);
+    await refused(await disputed(recorded()), refund(1), wall);
     const part = await disputed(recorded({ amount: "1000" }));
-    await refused(service, part, refund(3901), wall);
+    await refused(part, refund(3901), wall);
     await part(refund(3900));
   });
 
@@ -208,14 +208,14 @@ describe("a refund beside a dispute", () => {
 
   it("D2: counts with every dispute of the payment", async () => {
     const run = await disputed(recorded({ amount: "2000" }), recorded({ amount: "1000", reference: "D2" }));
-    await refused(service, run, refund(1901), wall);
+    await refused(run, refund(1901), wall);
     await run(refund(1900));
   });
 
   it("D3: is not sent once a dispute holds its money, and is when that ends", async () => {
     const id = v7();
     const run = await disputed(refund(4900, id), recorded());
-    await refused(service, run, sent(id), /nothing is sent of what a dispute holds/);
+    await refused(run, sent(id), /nothing is sent of what a dispute holds/);
     await run(recorded({ status: "WON" }));
     await run(sent(id));
   });
@@ -252,7 +252,7 @@ describe("a response to a dispute", () => {
   it("D7: is the only one in effect in its stage, until it is refused", async () => {
     const [first, second] = [v7(), v7()];
     const run = await disputed(recorded(), answered("EVIDENCE", first));
-    await refused(service, run, answered("ACCEPT", second), /dispute_response_in_effect/);
+    await refused(run, answered("ACCEPT", second), /dispute_response_in_effect/);
     await run(asked(first));
     await run(ended(first, "REFUSED", "'no'"));
     await run(answered("ACCEPT", second));
@@ -283,14 +283,14 @@ describe("a response to a dispute", () => {
 
   it("is of a dispute that needs one", async () => {
     const run = await disputed(recorded({ status: "UNDER_REVIEW" }));
-    await refused(service, run, answered("EVIDENCE", v7()), /only a dispute that needs a response/);
+    await refused(run, answered("EVIDENCE", v7()), /only a dispute that needs a response/);
   });
 
   it("D2: that accepts holds the amount from the commit on, until it is refused", async () => {
     const id = v7();
     const run = await disputed(recorded({ stage: "INQUIRY" }), answered("ACCEPT", id));
     expect(await rowOf(run)).toMatchObject({ held: 4900 });
-    await refused(service, run, refund(1), /what a dispute holds is not refunded/);
+    await refused(run, refund(1), /what a dispute holds is not refunded/);
     await run(ended(id, "REFUSED", "'no'"));
     expect(await rowOf(run)).toMatchObject({ held: 0 });
     await run(refund(4900));
@@ -299,7 +299,7 @@ describe("a response to a dispute", () => {
   it("D2: accepts nothing that refunds have paid back", async () => {
     const id = v7();
     const run = await disputed(recorded({ stage: "INQUIRY", amount: "2000" }), refund(2901, id));
-    await refused(service, run, answered("ACCEPT", v7()), /not given up again/);
+    await refused(run, answered("ACCEPT", v7()), /not given up again/);
     await run(failed(id));
     await run(answered("ACCEPT", v7()));
   });
@@ -320,7 +320,7 @@ describe("an owner's word about a dispute", () => {
   });
 
   it("says that it was won or lost", async () => {
-    await refused(service, await disputed(recorded()), decided("CLOSED"), /was won or lost/);
+    await refused(await disputed(recorded()), decided("CLOSED"), /was won or lost/);
   });
 });
 
@@ -354,12 +354,12 @@ describe("an owner's word that a refund settled a dispute", () => {
     ["a dispute that is not the payment's", [lost, byHand(2000)], linked("D2")],
     ["without a reason", [lost, byHand(2000)], linked("D1", "NULL")],
   ])("D10: is refused of %s", async (_, statements, change) => {
-    await refused(service, await disputed(...statements), change, rule);
+    await refused(await disputed(...statements), change, rule);
   });
 
   it("D10: is refused of a second refund, and never changes", async () => {
     const run = await disputed(lost, byHand(2000), linked(), byHand(2000));
-    await refused(service, run, linked("D1", "'seen'", "dispute_id IS NULL"), rule);
+    await refused(run, linked("D1", "'seen'", "dispute_id IS NULL"), rule);
     const { rows } = await run("SELECT id FROM refund WHERE session_id = $session AND dispute_id IS NOT NULL");
     const change = "UPDATE refund SET dispute_reason = 'other' WHERE id = $1";
     await expect(owner.query(change, [rows[0].id])).rejects.toThrow(rule);
@@ -411,7 +411,7 @@ describe("a movement of a dispute", () => {
     ["nothing", moved("CHARGEBACK", 0), /has an amount/],
     ["a gift", moved("GIFT", 1), /has such a type/],
   ])("D8: is not %s", async (_, statement, wall) => {
-    await refused(service, await disputed(recorded(), taken), statement, wall);
+    await refused(await disputed(recorded(), taken), statement, wall);
   });
 
   it.each(["UPDATE dispute_movement SET amount_minor = 1", "DELETE FROM dispute_movement"])(

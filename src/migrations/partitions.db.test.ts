@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../dev/testing/postgres.ts";
 import { runCommand } from "../dev/testing/run-command.ts";
 import { runCommandHere } from "../dev/testing/run-command-here.ts";
-import { opening, refused, submitted } from "./payment-rows.fixture.ts";
+import { opening, refused, setSession, submitted } from "./payment-rows.fixture.ts";
 import { setRetention } from "./retention.ts";
 
 let database: TestDatabase;
@@ -99,10 +99,10 @@ describe("a table of payments", () => {
     const named = (sql: string) =>
       run(sql.replaceAll(/(INTO|UPDATE) (attempt|payment_session)\b/g, `$1 partitions.$2${suffixOf(0)}`));
     await run("BEGIN");
-    await named(opening(`'${id}'`, 2, "4900", connection));
+    await named(opening(2, { id, connection }));
     await named(`UPDATE attempt SET status = 'DECLINED', failure_kind = 'HARD_DECLINE', answered_at = now(), completed_at = now()
       WHERE session_id = $session AND id = '${id}'`);
-    await named("UPDATE payment_session SET lease_epoch = lease_epoch + 1 WHERE id = $session");
+    await named(setSession("lease_epoch = lease_epoch + 1"));
     await run(
       `SELECT FROM partitions.move_attempt${suffixOf(0)}($session, '${id}', 'DECLINED', '{"retries":1}', '{}')`,
     );
@@ -121,7 +121,7 @@ describe("a table of payments", () => {
     const hold = async (client: Client, session: string) => {
       const run = await submitted(client, "DECLINED", session);
       const id = v7();
-      await run(opening(`'${id}'`, 2, "4900", connection));
+      await run(opening(2, { id, connection }));
       await run("BEGIN");
       return {
         run,
@@ -158,7 +158,7 @@ describe("app.keep_partitions()", () => {
     const session = idInMonth(2);
     const run = await submitted(owner, "DECLINED", session);
     expect(await tableOf(session)).toBe(`partitions.payment_session${suffixOf(2)}`);
-    await refused(owner, run, opening(`'${v7()}'`, 2, "1"), /attempt_session_id_amount_minor_currency_fkey/);
+    await refused(run, opening(2, { amount: 1 }), /attempt_session_id_amount_minor_currency_fkey/);
   });
 
   it("drops a month that is past its time and in which nothing waits, and no other", async () => {

@@ -1,6 +1,15 @@
 import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
-import { connectWithService, ended, submitted, succeeded } from "./payment-rows.fixture.ts";
+import {
+  connectWithService,
+  ended,
+  newSession,
+  openedSecond,
+  setAttempt,
+  setSession,
+  submitted,
+  succeeded,
+} from "./payment-rows.fixture.ts";
 
 const { owner, service } = await connectWithService();
 // The service calls functions; the owner stores the rows with which a test begins.
@@ -36,9 +45,7 @@ const failed = ({
 /** A session whose first attempt is at its gateway. The plan has one more. */
 async function authorizing(): Promise<Run> {
   const run = await submitted(client, "AUTHORIZING");
-  await run(
-    `UPDATE payment_session SET plan = '[{"connectionId":"${v7()}"},{"connectionId":"${next}"}]' WHERE id = $session`,
-  );
+  await run(setSession(`plan = '[{"connectionId":"${v7()}"},{"connectionId":"${next}"}]'`));
   return run;
 }
 
@@ -73,8 +80,7 @@ async function idle(isRepeated = false): Promise<Run> {
   const [session, attempt] = [v7(), v7()];
   const run: Run = (sql) =>
     client.query(sql.replaceAll("$session", `'${session}'`).replaceAll("$attempt", `'${attempt}'`));
-  await run(`INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at, allow_repeated_order)
-    VALUES ($session, '${v7()}', 4900, 'EUR', 'o', 1, now() + interval '1 h', ${isRepeated})`);
+  await run(newSession({ id: "$session", allow_repeated_order: String(isRepeated) }));
   return run;
 }
 
@@ -100,7 +106,7 @@ describe("app.claim()", () => {
 
   it("claims nothing that has expired", async () => {
     const run = await idle();
-    await run("UPDATE payment_session SET expires_at = created_at + interval '1 ms' WHERE id = $session");
+    await run(setSession("expires_at = created_at + interval '1 ms'"));
     expect((await run(claiming())).rows).toEqual([notClaimed]);
   });
 
@@ -147,9 +153,7 @@ describe("app.claim()", () => {
 describe("app.held()", () => {
   it("makes the attempt the winner, orders its capture and voids what is unknown", async () => {
     const run = await submitted(client, "UNKNOWN");
-    const second = v7();
-    await run(`INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency, latest_execution_at)
-      VALUES ($session, '${second}', 2, 'SANDBOX_B', '${v7()}', 1, 2, 'why', 4900, 'EUR', now() + interval '1 h')`);
+    const second = await openedSecond(run, { gateway: "SANDBOX_B" });
     await run(held({ attempt: `'${second}'` }));
     const { rows } = await run(
       "SELECT a.status, a.capture_ordered_at IS NOT NULL AS ordered, a.id = s.winner_attempt_id AS wins FROM attempt a JOIN payment_session s ON s.id = a.session_id WHERE s.id = $session ORDER BY sequence",
@@ -165,9 +169,7 @@ describe("app.held()", () => {
     ["'infinity'", false],
   ])("says whether another attempt has changed since it was read at %s", async (readAt, isNews) => {
     const run = await submitted(client, "UNKNOWN");
-    const second = v7();
-    await run(`INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency, latest_execution_at)
-      VALUES ($session, '${second}', 2, 'SANDBOX_B', '${v7()}', 1, 2, 'why', 4900, 'EUR', now() + interval '1 h')`);
+    const second = await openedSecond(run, { gateway: "SANDBOX_B" });
     expect((await run(held({ attempt: `'${second}'`, readAt }))).rows).toMatchObject([{ is_news: isNews }]);
     // The void of the first is news to a capture that was read before it.
     expect((await run(captured({ attempt: `'${second}'`, via: "SANDBOX_B", readAt }))).rows).toHaveLength(
@@ -347,13 +349,13 @@ describe("app.failed()", () => {
   it("changes nothing for a worker whose session was taken over, or whose attempt has moved on", async () => {
     const run = await authorizing();
     expect(await refusal(run(failed({ epoch: 2 })))).toBe("LL001 the lease was taken over");
-    await run("UPDATE attempt SET status = 'UNKNOWN', failure_kind = 'TIMEOUT' WHERE id = $attempt");
+    await run(setAttempt("status = 'UNKNOWN', failure_kind = 'TIMEOUT'"));
     expect(await refusal(run(failed()))).toBe("LL001 the attempt has moved on");
   });
 
   it("leaves a payment alone when its time is over", async () => {
     const run = await authorizing();
-    await run("UPDATE payment_session SET submit_deadline = now() WHERE id = $session");
+    await run(setSession("submit_deadline = now()"));
     expect((await run(failed())).rows).toEqual([{ at: null }]);
     expect((await run("SELECT status FROM attempt WHERE session_id = $session")).rows).toEqual([
       { status: "AUTHORIZING" },
@@ -389,10 +391,8 @@ describe("app.failed()", () => {
   /** The first attempt is unknown, and the second at its gateway. */
   async function secondAuthorizing(): Promise<{ run: Run; second: string }> {
     const run = await authorizing();
-    const second = v7();
-    await run("UPDATE attempt SET status = 'UNKNOWN', failure_kind = 'TIMEOUT' WHERE id = $attempt");
-    await run(`INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency, latest_execution_at)
-      VALUES ($session, '${second}', 2, 'SANDBOX_B', '${next}', 1, 2, 'why', 4900, 'EUR', now() + interval '1 h')`);
+    await run(setAttempt("status = 'UNKNOWN', failure_kind = 'TIMEOUT'"));
+    const second = await openedSecond(run, { gateway: "SANDBOX_B", connection: next });
     return { run, second };
   }
 
@@ -403,7 +403,7 @@ describe("app.failed()", () => {
   ])("opens nothing after %s", async (_, reported) => {
     const { run, second } = await secondAuthorizing();
     const { rows } = await run("SELECT now()::text AS at");
-    await run(`UPDATE attempt SET ${reported} WHERE id = $attempt`);
+    await run(setAttempt(`${reported}`));
     expect((await run(failed({ attempt: `'${second}'`, readAt: `'${rows[0].at}'` }))).rows).toEqual([{ at: null }]);
     expect((await run(`SELECT status FROM attempt WHERE id = '${second}'`)).rows).toEqual([{ status: "AUTHORIZING" }]);
   });
@@ -411,7 +411,7 @@ describe("app.failed()", () => {
   it("makes at most five attempts of the plan", async () => {
     const run = await authorizing();
     const plan = Array.from({ length: 6 }, () => ({ connectionId: v7() }));
-    await run(`UPDATE payment_session SET plan = '${JSON.stringify(plan)}' WHERE id = $session`);
+    await run(setSession(`plan = '${JSON.stringify(plan)}'`));
     for (let count = 1; count <= 4; count++) {
       await run(
         failed({
@@ -432,8 +432,6 @@ describe("the functions of payments", () => {
   it("leave the guards in force for every other change", async () => {
     const run = await submitted(client, "AUTHORIZING");
     await run(held());
-    expect(await refusal(run("UPDATE attempt SET capture_ordered_at = NULL WHERE id = $attempt"))).toMatch(
-      /stays ordered/,
-    );
+    expect(await refusal(run(setAttempt("capture_ordered_at = NULL")))).toMatch(/stays ordered/);
   });
 });

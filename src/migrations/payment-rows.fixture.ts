@@ -40,7 +40,7 @@ export async function submitted(
     VALUES ($session, '${merchant}', 4900, 'EUR', 'o', 1, now() + interval '1 h', ${isManual})`);
   await run(`UPDATE payment_session SET phase = 'PROCESSING', lease_epoch = 1, lease_until = now(), vault_token = 't',
     submit_deadline = now() + interval '45 s', submitted_at = now(), rule_version = ${ruleVersion ?? "NULL"} WHERE id = $session`);
-  await run(opening("$attempt", 1));
+  await run(opening(1, { id: first }));
   if (attempt === "UNKNOWN")
     await run(`UPDATE attempt SET status = 'UNKNOWN', failure_kind = 'TIMEOUT' WHERE id = $attempt`);
   if (attempt === "DECLINED" || attempt === "FRAUD") {
@@ -49,13 +49,10 @@ export async function submitted(
       WHERE id = $attempt`);
   }
   if (attempt === "AUTHORIZED" || attempt === "CAPTURING") {
-    await run(`BEGIN; UPDATE attempt SET status = 'AUTHORIZED', gateway_reference = '${first}' WHERE id = $attempt;
-      UPDATE payment_session SET winner_attempt_id = $attempt WHERE id = $session; COMMIT`);
+    await run(`BEGIN; ${winning(first, first)}; COMMIT`);
   }
   if (attempt === "HELD") {
-    await run(`BEGIN; UPDATE attempt SET status = 'AUTHORIZED', gateway_reference = '${first}' WHERE id = $attempt;
-      UPDATE payment_session SET winner_attempt_id = $attempt WHERE id = $session;
-      ${heldNow}; COMMIT`);
+    await run(`BEGIN; ${winning(first, first)}; ${heldNow}; COMMIT`);
   }
   if (attempt === "CAPTURING") await run(`UPDATE attempt SET capture_ordered_at = now() WHERE id = $attempt`);
   return run;
@@ -76,30 +73,62 @@ export async function paidPayment(client: Connection, amountMinor = 4900, sessio
 export const heldNow = `UPDATE payment_session SET held_at = now(), held_until = now() + interval '5 days', vault_token = NULL,
   capture_due_at = now() + interval '4 days' WHERE id = $session`;
 
-/** Opens an attempt with this id, a literal, at this place of the plan; `change` is its amount. */
-export function opening(id: string, sequence: number, change = "4900", connection: string = v7()): string {
+/** Opens an attempt at this place of the plan; its amount may be another than the session's. */
+export function opening(
+  sequence: number,
+  { id = v7(), amount = 4900, gateway = "SANDBOX_A", connection = v7() } = {},
+): string {
   return `INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because,
       amount_minor, currency, latest_execution_at)
-    VALUES ($session, ${id}, ${sequence}, 'SANDBOX_A', '${connection}', 1, ${sequence}, 'why', ${change}, 'EUR', now() + interval '1 h')`;
+    VALUES ($session, '${id}', ${sequence}, '${gateway}', '${connection}', 1, ${sequence}, 'why', ${amount}, 'EUR', now() + interval '1 h')`;
+}
+
+/** Opens the second attempt of the plan, and returns its id. */
+export async function openedSecond(
+  run: (sql: string) => Promise<unknown>,
+  given?: { readonly gateway?: string; readonly connection?: string },
+): Promise<string> {
+  const id = v7();
+  await run(opening(2, { ...given, id }));
+  return id;
+}
+
+/** The first attempt, or the one of this id, is held and wins. */
+export function winning(id?: string, reference = v7()): string {
+  const attempt = id === undefined ? "$attempt" : `'${id}'`;
+  return `UPDATE attempt SET status = 'AUTHORIZED', failure_kind = NULL, gateway_reference = '${reference}' WHERE id = ${attempt};
+    UPDATE payment_session SET winner_attempt_id = ${attempt} WHERE id = $session`;
+}
+
+/** Stores a session that was not submitted, of this life; `more` has further columns and what they hold. */
+export function newSession(more: Readonly<Record<string, string>> = {}, life = "1 h"): string {
+  const columns = {
+    ...{ id: `'${v7()}'`, merchant_id: `'${v7()}'`, amount_minor: "4900", currency: "'EUR'", order_ref: "'o'" },
+    ...{ secret_version: "1", expires_at: `now() + interval '${life}'`, ...more },
+  };
+  return `INSERT INTO payment_session (${Object.keys(columns)}) VALUES (${Object.values(columns)})`;
 }
 
 /** The statement is refused with this reason (or by this constraint), and nothing of its transaction stays. */
-export async function refused(
-  client: Client,
-  run: (sql: string) => Promise<unknown>,
-  sql: string,
-  reason: RegExp,
-): Promise<void> {
+export async function refused(run: (sql: string) => Promise<unknown>, sql: string, reason: RegExp): Promise<void> {
   const failure = await run(`BEGIN; ${sql}; COMMIT`).then(
     () => "it was stored",
     (error: Error & { constraint?: string }) => `${error.message} ${error.constraint ?? ""}`,
   );
-  await client.query("ROLLBACK");
+  await run("ROLLBACK");
   expect(failure).toMatch(reason);
 }
 
+/** Changes these columns of the first attempt, or of its session. */
+export const setAttempt = (columns: string) => `UPDATE attempt SET ${columns} WHERE id = $attempt`;
+export const setSession = (columns: string) => `UPDATE payment_session SET ${columns} WHERE id = $session`;
+
+/** The session loses its winner, whose capture the gateway has refused. */
+export const captureRefused = `${setSession("winner_attempt_id = NULL")};
+  ${setAttempt("status = 'VOIDING', capture_refusal_code = 'expired'")}`;
+
 /** The winner is captured; its session has to follow in the same transaction. */
-export const captured = `UPDATE attempt SET status = 'CAPTURED', completed_at = now() WHERE id = $attempt`;
+export const captured = setAttempt("status = 'CAPTURED', completed_at = now()");
 /** The session whose winner is captured has succeeded. */
 export const succeeded = `UPDATE payment_session SET status = 'SUCCEEDED', phase = 'DONE', vault_token = NULL, settled_at = now(),
   captured_via = 'SANDBOX_A', capture_confirmed = true WHERE id = $session`;

@@ -6,8 +6,11 @@ import {
   captured,
   connectToPaymentDatabase,
   ended,
+  newSession,
   opening,
   refused,
+  setAttempt,
+  setSession,
   submitted,
   succeeded,
 } from "./payment-rows.fixture.ts";
@@ -17,10 +20,9 @@ const client = await connectToPaymentDatabase();
 type From = Parameters<typeof submitted>[1];
 type Status = keyof typeof attemptTransitions;
 
-const toVoiding = "UPDATE attempt SET status = 'VOIDING' WHERE id = $attempt";
-const voided = `UPDATE attempt SET status = 'VOIDED', void_kind = 'VOIDED', completed_at = now() WHERE id = $attempt`;
-const failed =
-  "UPDATE attempt SET status = 'FAILED', failure_kind = 'GATEWAY_ERROR', completed_at = now() WHERE id = $attempt";
+const toVoiding = setAttempt("status = 'VOIDING'");
+const voided = setAttempt("status = 'VOIDED', void_kind = 'VOIDED', completed_at = now()");
+const failed = setAttempt("status = 'FAILED', failure_kind = 'GATEWAY_ERROR', completed_at = now()");
 
 /** Statements that bring an attempt to each status. */
 const lives: Record<Status, { from: From; after: readonly string[] }> = {
@@ -60,29 +62,24 @@ describe("the states of an attempt", () => {
   });
 
   it.each(illegal)("know no way from %s to %s", async (from, to) => {
-    const sql = `UPDATE attempt SET status = '${to}' WHERE id = $attempt`;
-    await refused(client, await living(from), sql, new RegExp(`illegal attempt transition ${from} to ${to}`));
+    const sql = setAttempt(`status = '${to}'`);
+    await refused(await living(from), sql, new RegExp(`illegal attempt transition ${from} to ${to}`));
   });
 
   it.each(["AWAITING_CUSTOMER", "AUTHORIZED", "CAPTURED", "DECLINED", "FAILED", "UNKNOWN", "VOIDING", "VOIDED"])(
     "do not begin with %s",
     async (status) => {
-      const sql = opening(`'${v7()}'`, 2).replace("gateway, connection_id", "status, gateway, connection_id");
+      const sql = opening(2).replace("gateway, connection_id", "status, gateway, connection_id");
       const run = await submitted(client, "DECLINED");
-      await refused(
-        client,
-        run,
-        sql.replace("'SANDBOX_A',", `'${status}', 'SANDBOX_A',`),
-        /an attempt begins AUTHORIZING/,
-      );
+      await refused(run, sql.replace("'SANDBOX_A',", `'${status}', 'SANDBOX_A',`), /an attempt begins AUTHORIZING/);
     },
   );
 
   it("do not begin with a capture", async () => {
-    const sql = opening(`'${v7()}'`, 2)
+    const sql = opening(2)
       .replace("gateway, connection_id", "capture_ordered_at, gateway, connection_id")
       .replace("'SANDBOX_A',", "now(), 'SANDBOX_A',");
-    await refused(client, await submitted(client, "DECLINED"), sql, /an attempt begins AUTHORIZING/);
+    await refused(await submitted(client, "DECLINED"), sql, /an attempt begins AUTHORIZING/);
   });
 });
 
@@ -97,44 +94,32 @@ type Phase = keyof typeof phaseTransitions;
 const cameTo: Record<Phase, readonly string[]> = {
   IDLE: [],
   PROCESSING: [],
-  DONE: [ended("DECLINED"), "UPDATE payment_session SET phase = 'DONE' WHERE id = $session"],
+  DONE: [ended("DECLINED"), setSession("phase = 'DONE'")],
 };
 
 describe("the end of a session", () => {
   it.each(finals)("is final when it is %s", async (status, from, sql) => {
     const run = await submitted(client, from);
     await run(whole(sql));
-    for (const other of Object.keys(sessionTransitions).filter((one) => one !== status)) {
-      const change = `UPDATE payment_session SET status = '${other}' WHERE id = $session`;
-      await refused(client, run, change, /a final status never changes/);
-    }
-    const winner = "UPDATE payment_session SET winner_attempt_id = ";
+    for (const other of Object.keys(sessionTransitions).filter((one) => one !== status))
+      await refused(run, setSession(`status = '${other}'`), /a final status never changes/);
     const another = status === "SUCCEEDED" ? "NULL" : "$attempt";
-    await refused(client, run, `${winner}${another} WHERE id = $session`, /a final status never changes/);
+    await refused(run, setSession(`winner_attempt_id = ${another}`), /a final status never changes/);
   });
 
   it.each(["CREATED", "SUCCEEDED", "DECLINED", "DEGRADED"])("does not change from EXPIRED to %s", async (status) => {
     const id = v7();
-    await client.query(`INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
-      VALUES ('${id}', '${v7()}', 1, 'EUR', 'o', 1, now() + interval '1 h')`);
-    await client.query(
-      `UPDATE payment_session SET status = 'EXPIRED', phase = 'DONE', settled_at = now() WHERE id = '${id}'`,
-    );
     const run = (sql: string) => client.query(sql.replaceAll("$session", `'${id}'`));
-    await refused(
-      client,
-      run,
-      `UPDATE payment_session SET status = '${status}' WHERE id = $session`,
-      /a final status never changes/,
-    );
-    await refused(client, run, opening(`'${v7()}'`, 1), /an attempt needs a session in processing/);
+    await run(newSession({ id: "$session" }));
+    await run(setSession("status = 'EXPIRED', phase = 'DONE', settled_at = now()"));
+    await refused(run, setSession(`status = '${status}'`), /a final status never changes/);
+    await refused(run, opening(1), /an attempt needs a session in processing/);
   });
 
   it.each(illegalIn<Phase>(phaseTransitions))("does not go back from %s to %s", async (from, to) => {
     const run = await submitted(client, "DECLINED");
     await run(whole(cameTo[from]));
-    const back = `UPDATE payment_session SET phase = '${to}' WHERE id = $session`;
-    await refused(client, run, back, /the phase only moves forward/);
+    await refused(run, setSession(`phase = '${to}'`), /the phase only moves forward/);
   });
 
   it.each([
@@ -144,6 +129,6 @@ describe("the end of a session", () => {
     ["DEGRADED", "CAPTURING"],
   ] as const)("is not %s while the winner is %s", async (status, from) => {
     const run = await submitted(client, from);
-    await refused(client, run, ended(status), /no end without a capture while one may still land/);
+    await refused(run, ended(status), /no end without a capture while one may still land/);
   });
 });

@@ -1,7 +1,16 @@
 /** Tests what the database refuses of a provider's authentication. The titles name the rules of docs/safety.md. */
 import { v7 } from "uuid";
 import { describe, it } from "vitest";
-import { awaited, connectToPaymentDatabase, ended, opening, refused, submitted } from "./payment-rows.fixture.ts";
+import {
+  awaited,
+  connectToPaymentDatabase,
+  ended,
+  opening,
+  refused,
+  setSession,
+  submitted,
+  winning,
+} from "./payment-rows.fixture.ts";
 
 const client = await connectToPaymentDatabase();
 const whole = (...statements: string[]) => `BEGIN; ${statements.join("; ")}; COMMIT`;
@@ -14,7 +23,7 @@ const provided = (id: string, sequence: number) =>
      'PREPARING', 'SANDBOX_3DS', 1, true, 0, now() + interval '10 min')`;
 const beginning = (id: string = v7(), sequence = 1) => [
   provided(id, sequence),
-  `UPDATE payment_session SET authentications = ${sequence} WHERE id = $session`,
+  setSession(`authentications = ${sequence}`),
 ];
 /** The first statement of a beginning, with one more column. */
 const begunWith = (column: string, value: string) => [
@@ -22,8 +31,8 @@ const begunWith = (column: string, value: string) => [
   beginning()[1]!,
 ];
 const changed = (set: string) => `UPDATE authentication SET ${set} ${own}`;
-const waiting = "UPDATE payment_session SET awaiting_since = now() WHERE id = $session";
-const notWaiting = "UPDATE payment_session SET awaiting_since = NULL WHERE id = $session";
+const waiting = setSession("awaiting_since = now()");
+const notWaiting = setSession("awaiting_since = NULL");
 const checked = [changed("status = 'METHOD', action_sealed = 'x'"), waiting];
 const requested = changed("status = 'REQUESTING', action_sealed = NULL");
 const challenged = [changed("status = 'AWAITING_CUSTOMER', flow = 'CHALLENGE', action_sealed = 'x'"), waiting];
@@ -33,7 +42,7 @@ const endedAs = (status: string) => changed(`status = '${status}', ${finished}`)
 const proven = changed(`status = 'AUTHENTICATED', ${finished}, trans_status = 'Y', eci = '05', proof_sealed = 'x'`);
 
 const withProof = (attempt: string, authentication: string) =>
-  opening(`'${attempt}'`, 2)
+  opening(2, { id: attempt })
     .replace("latest_execution_at)", "latest_execution_at, authentication_id)")
     .replace("interval '1 h')", `interval '1 h', '${authentication}')`);
 const decline = (stop: string, attempt = "$attempt") =>
@@ -88,30 +97,30 @@ describe("a provider's authentication", () => {
     ["inside an attempt", begunWith("attempt_id", "$attempt"), /its preparation/],
     ["A8: without being counted", [provided(v7(), 1)], /a session counts its authentications/],
   ])("does not begin %s", async (_, statements, wall) => {
-    await refused(client, await submitted(client, "DECLINED"), whole(...statements), wall);
+    await refused(await submitted(client, "DECLINED"), whole(...statements), wall);
   });
 
   it("A1: runs while no attempt does", async () => {
     const beside = /one thing at a time: no authentication beside an attempt/;
-    await refused(client, await submitted(client, "AUTHORIZING"), whole(...beginning()), beside);
+    await refused(await submitted(client, "AUTHORIZING"), whole(...beginning()), beside);
     const atBank = await submitted(client, "AUTHORIZING");
     await atBank(whole(...awaited));
-    await refused(client, atBank, whole(...beginning(v7(), 2)), beside);
+    await refused(atBank, whole(...beginning(v7(), 2)), beside);
     const run = await asked("PREPARING");
-    await refused(client, run, opening(`'${v7()}'`, 2), /no attempt beside an authentication/);
+    await refused(run, opening(2), /no attempt beside an authentication/);
   });
 
   it("A1: does not begin beside a hold, nor after the end", async () => {
     const held = await submitted(client, "AUTHORIZED");
-    await refused(client, held, whole(...beginning()), /needs a session in processing/);
+    await refused(held, whole(...beginning()), /needs a session in processing/);
     const over = await submitted(client, "DECLINED");
     await over(ended("DECLINED"));
-    await refused(client, over, whole(...beginning()), /needs a session in processing/);
+    await refused(over, whole(...beginning()), /needs a session in processing/);
   });
 
   it("A6, A8: happens once, and not after a customer whom a gateway's authentication refused", async () => {
     const run = await asked("AUTHENTICATED");
-    await refused(client, run, whole(...beginning(v7(), 2)), /a provider authenticates once/);
+    await refused(run, whole(...beginning(v7(), 2)), /a provider authenticates once/);
     const failed = await submitted(client, "AUTHORIZING");
     await failed(whole(...awaited));
     await failed(
@@ -121,7 +130,7 @@ describe("a provider's authentication", () => {
         notWaiting,
       ),
     );
-    await refused(client, failed, whole(...beginning(v7(), 2)), /nothing follows a failed authentication/);
+    await refused(failed, whole(...beginning(v7(), 2)), /nothing follows a failed authentication/);
   });
 
   it.each([
@@ -191,11 +200,11 @@ describe("a provider's authentication", () => {
     [
       "A10: a reason for more time",
       "REQUESTING",
-      ["UPDATE payment_session SET submit_deadline = submit_deadline + interval '20 s' WHERE id = $session"],
+      [setSession("submit_deadline = submit_deadline + interval '20 s'")],
       /a deadline moves by the time/,
     ],
   ] as const)("is not %s", async (_, state, statements, wall) => {
-    await refused(client, await asked(state), whole(...statements), wall);
+    await refused(await asked(state), whole(...statements), wall);
   });
 
   it("A8: offers no third challenge", async () => {
@@ -203,7 +212,7 @@ describe("a provider's authentication", () => {
     await run(decline("NULL"));
     for (const sequence of [1, 2]) {
       const id = v7();
-      await run(opening(`'${id}'`, sequence + 1));
+      await run(opening(sequence + 1, { id }));
       const statements = awaited.map((sql) =>
         sql
           .replace("1, id, connection_id", `${sequence}, id, connection_id`)
@@ -216,31 +225,28 @@ describe("a provider's authentication", () => {
     }
     await run(whole(...beginning(v7(), 3)));
     await run(requested);
-    await refused(client, run, whole(...challenged), /at most two challenges/);
+    await refused(run, whole(...challenged), /at most two challenges/);
   });
 
   it.each(["FAILED", "REJECTED", "CANCELLED", "ABANDONED"])("A6: is followed by no attempt once %s", async (status) => {
     const run = await asked("REQUESTING");
     await run(endedAs(status));
-    await refused(client, run, opening(`'${v7()}'`, 2), /no attempt follows a refusal by the provider/);
+    await refused(run, opening(2), /no attempt follows a refusal by the provider/);
   });
 
   it("A6: is followed by no adopted hold once it has failed", async () => {
     const run = await submitted(client, "UNKNOWN");
     for (const statement of [whole(...beginning()), requested, endedAs("REJECTED")]) await run(statement);
-    const adopted =
-      "UPDATE attempt SET status = 'AUTHORIZED', failure_kind = NULL, gateway_reference = 'r' WHERE id = $attempt";
-    const winner = "UPDATE payment_session SET winner_attempt_id = $attempt WHERE id = $session";
-    await refused(client, run, whole(adopted, winner), /no hold is adopted after a refusal by the provider/);
+    await refused(run, winning(), /no hold is adopted after a refusal by the provider/);
   });
 
   it("A12: is abandoned after a restore, and begins only after the gateways were asked", async () => {
     const run = await asked("REQUESTING");
     const fresh = await submitted(client, "DECLINED");
     await client.query("UPDATE payment_session SET unrecorded_check_at = now() WHERE status = 'CREATED'");
-    await refused(client, run, proven, /while the session is in doubt/);
-    await refused(client, run, whole(...challenged), /while the session is in doubt/);
-    await refused(client, fresh, whole(...beginning()), /while the session is in doubt/);
+    await refused(run, proven, /while the session is in doubt/);
+    await refused(run, whole(...challenged), /while the session is in doubt/);
+    await refused(fresh, whole(...beginning()), /while the session is in doubt/);
     await run(endedAs("ABANDONED"));
   });
 });
@@ -249,30 +255,30 @@ describe("a proof", () => {
   it("A9: goes with attempts of its own session only", async () => {
     const other = v7();
     await asked("AUTHENTICATED", { id: other });
-    await refused(client, await asked("AUTHENTICATED"), withProof(v7(), other), /gets the proof of this session/);
+    await refused(await asked("AUTHENTICATED"), withProof(v7(), other), /gets the proof of this session/);
   });
 
   it("A9: is of an authenticated customer", async () => {
     const run = await asked("REQUESTING");
     const refusedByBank = changed(`status = 'FAILED', ${finished}, proof_sealed = 'x'`);
-    await refused(client, run, refusedByBank, /a proof is of an authenticated customer/);
-    await refused(client, run, changed("proof_sealed = 'x'"), /a proof is of an authenticated customer/);
+    await refused(run, refusedByBank, /a proof is of an authenticated customer/);
+    await refused(run, changed("proof_sealed = 'x'"), /a proof is of an authenticated customer/);
   });
 
   it("A9: is never another one, and no attempt names one that is gone", async () => {
     const id = v7();
     const run = await asked("AUTHENTICATED", { id });
-    await refused(client, run, changed("proof_sealed = 'y'"), /a final authentication never changes/);
+    await refused(run, changed("proof_sealed = 'y'"), /a final authentication never changes/);
     await run(changed("proof_sealed = NULL"));
-    await refused(client, run, changed("proof_sealed = 'x'"), /a final authentication never changes/);
-    await refused(client, run, withProof(v7(), id), /gets the proof of this session/);
+    await refused(run, changed("proof_sealed = 'x'"), /a final authentication never changes/);
+    await refused(run, withProof(v7(), id), /gets the proof of this session/);
   });
 
   it("A9: is gone when the session ends, and never comes back", async () => {
     const run = await asked("AUTHENTICATED");
-    await refused(client, run, ended("DECLINED"), /a proof lives no longer than the payment/);
+    await refused(run, ended("DECLINED"), /a proof lives no longer than the payment/);
     await run(whole(changed("proof_sealed = NULL"), ended("DECLINED")));
-    await refused(client, run, changed("proof_sealed = 'x'"), /never changes|lives no longer than the payment/);
+    await refused(run, changed("proof_sealed = 'x'"), /never changes|lives no longer than the payment/);
   });
 
   it("A7: is named by no repeat at a gateway that gets none", async () => {
@@ -284,19 +290,13 @@ describe("a proof", () => {
     const id = v7();
     const stop = "'authentication_required'";
     const run = await asked("AUTHENTICATED", { id, stop });
-    const planned = (step: string) =>
-      `UPDATE payment_session SET plan = jsonb_build_array(${step}) WHERE id = $session`;
+    const planned = (step: string) => setSession(`plan = jsonb_build_array(${step})`);
     const own = "'connectionId', (SELECT connection_id FROM attempt WHERE id = $attempt)";
     await run(planned(`jsonb_build_object(${own}, 'provider', '{}')`));
-    await refused(client, run, repeat("NULL"), /a repeat names the authentication that it follows/);
-    await refused(client, run, repeat(`'${v7()}'`), /gets the proof of this session/);
+    await refused(run, repeat("NULL"), /a repeat names the authentication that it follows/);
+    await refused(run, repeat(`'${v7()}'`), /gets the proof of this session/);
     await run(repeat(`'${id}'`));
-    await refused(
-      client,
-      run,
-      "UPDATE attempt SET authentication_id = NULL WHERE session_id = $session",
-      /never changes/,
-    );
+    await refused(run, "UPDATE attempt SET authentication_id = NULL WHERE session_id = $session", /never changes/);
   });
 });
 
@@ -309,7 +309,7 @@ describe("a gateway's authentication", () => {
   ])("has not %s", async (_, column, value) => {
     const begun = awaited[0]!.replace("because,", `because, ${column},`).replace("'b',", `'b', ${value},`);
     const run = await submitted(client, "AUTHORIZING");
-    await refused(client, run, whole(begun, ...awaited.slice(1)), /a gateway's or a provider's/);
+    await refused(run, whole(begun, ...awaited.slice(1)), /a gateway's or a provider's/);
   });
 });
 
@@ -317,29 +317,29 @@ describe("a bank's message", () => {
   const written = changed("message_sealed = 'x'");
 
   it.each(["METHOD", "REQUESTING"] as const)("A9: does not come before the bank's answer: %s", async (state) => {
-    await refused(client, await asked(state), written, /comes with its answer/);
+    await refused(await asked(state), written, /comes with its answer/);
   });
 
   it("A9: is gone with a customer who gives up, and never changes after the end, from which it can be deleted", async () => {
     const run = await asked("AWAITING_CUSTOMER");
     await run(written);
     const end = (status: string) => whole(endedAs(status), notWaiting);
-    await refused(client, run, end("ABANDONED"), /comes with its answer/);
+    await refused(run, end("ABANDONED"), /comes with its answer/);
     await run(end("FAILED"));
-    await refused(client, run, changed("message_sealed = 'y'"), /a final authentication never changes/);
+    await refused(run, changed("message_sealed = 'y'"), /a final authentication never changes/);
     await run(changed("message_sealed = NULL"));
-    await refused(client, run, written, /a final authentication never changes/);
+    await refused(run, written, /a final authentication never changes/);
   });
 });
 
 describe("data of a customer", () => {
   it.each([
-    ["the browser's, kept", "UPDATE payment_session SET browser_sealed = 'x' WHERE id = $session"],
+    ["the browser's, kept", setSession("browser_sealed = 'x'")],
     ["an action, kept", changed("action_sealed = 'x'")],
     ["a ticket, kept", changed("ticket_hash = 'x'")],
   ])("A9: is not in a settled session: %s", async (_, sql) => {
     const run = await asked("AUTHENTICATED");
     await run(whole(changed("proof_sealed = NULL"), ended("DECLINED")));
-    await refused(client, run, sql, /lives no longer|never changes/);
+    await refused(run, sql, /lives no longer|never changes/);
   });
 });

@@ -1,19 +1,18 @@
 import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
-import { connectWithService, refused, submitted } from "./payment-rows.fixture.ts";
+import { captureRefused, connectWithService, refused, setAttempt, submitted } from "./payment-rows.fixture.ts";
 
 const { owner: client, service } = await connectWithService();
 
-const neverExisted = `UPDATE attempt SET status = 'VOIDED', void_kind = 'NEVER_EXISTED', completed_at = now(),
-  void_asked_at = now() + interval '2 h' WHERE id = $attempt`;
+const neverExisted = setAttempt(`status = 'VOIDED', void_kind = 'NEVER_EXISTED', completed_at = now(),
+  void_asked_at = now() + interval '2 h'`);
 
 describe("the database", () => {
   it("believes 'never existed' after a refused capture, beyond the latest execution time alone", async () => {
     const run = await submitted(client, "CAPTURING");
-    await run(`BEGIN; UPDATE payment_session SET winner_attempt_id = NULL WHERE id = $session;
-      UPDATE attempt SET status = 'VOIDING', capture_refusal_code = 'expired' WHERE id = $attempt; COMMIT`);
+    await run(`BEGIN; ${captureRefused}; COMMIT`);
     const early = neverExisted.replace("+ interval '2 h'", "");
-    await refused(client, run, early, /a hold never existed only if none can follow/);
+    await refused(run, early, /a hold never existed only if none can follow/);
     await run(neverExisted);
   });
 
@@ -23,11 +22,11 @@ describe("the database", () => {
     const read = async () =>
       (await run("SELECT changed_at::text, voiding_at::text FROM attempt WHERE id = $attempt")).rows[0];
     const before = await read();
-    await run("UPDATE attempt SET status = 'VOIDING' WHERE id = $attempt");
+    await run(setAttempt("status = 'VOIDING'"));
     const voiding = await read();
     expect([before.voiding_at, voiding.voiding_at]).toEqual([null, voiding.changed_at]);
     expect(voiding.changed_at).not.toBe(before.changed_at);
-    await run("UPDATE attempt SET retries = 1 WHERE id = $attempt");
+    await run(setAttempt("retries = 1"));
     expect((await read()).voiding_at).toEqual(voiding.voiding_at);
   });
 

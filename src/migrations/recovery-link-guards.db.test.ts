@@ -7,7 +7,7 @@ import { type AgreementRow, agreementOf, connectForRenewals, decline, taken } fr
 
 const { owner, service, one } = await connectForRenewals();
 const refused = (client: Client, sql: string, reason: string) =>
-  refusedBy(client, (text) => client.query(text), sql, new RegExp(reason));
+  refusedBy((text) => client.query(text), sql, new RegExp(reason));
 
 type Link = { readonly agreement: AgreementRow; readonly id: string; readonly session: string };
 
@@ -40,7 +40,9 @@ async function submit({ session }: Link): Promise<void> {
 
 /** Opens the attempt of a submitted session, by its name or another one. */
 function attempting(link: Link, id = attemptOf(link, link.agreement.ownConnection)): string {
-  return opening(id, 1, "900", link.agreement.ownConnection).replaceAll("$session", `'${link.session}'`);
+  const name = v7();
+  const insert = opening(1, { id: name, amount: 900, connection: link.agreement.ownConnection });
+  return insert.replace(`'${name}'`, id).replaceAll("$session", `'${link.session}'`);
 }
 
 describe("S3: the session of a link", () => {

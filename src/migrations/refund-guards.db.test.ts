@@ -1,7 +1,7 @@
 /** Tests what the database refuses of refunds. The titles name the rules of docs/capture-refund-safety.md. */
 import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
-import { connectToPaymentDatabase, paidPayment, refused, submitted } from "./payment-rows.fixture.ts";
+import { connectToPaymentDatabase, paidPayment, refused, setAttempt, submitted } from "./payment-rows.fixture.ts";
 
 const client = await connectToPaymentDatabase();
 
@@ -50,40 +50,40 @@ describe("a refund", () => {
       /was taken on has/,
     ],
   ])("does not begin %s", async (_, statement, wall) => {
-    await refused(client, await paid(), statement, wall);
+    await refused(await paid(), statement, wall);
   });
 
   it("R2: counts what was captured, not what was held", async () => {
-    await refused(client, await paid(900), requested("", "", 901), /no more is refunded than was captured/);
+    await refused(await paid(900), requested("", "", 901), /no more is refunded than was captured/);
     await (await paid(900))(requested("", "", 900));
   });
 
   it("R2: counts every refund that has not failed", async () => {
     const run = await paid();
     await run(requested("", "", 3000));
-    await refused(client, run, requested("", "", 1901), /no more is refunded than was captured/);
+    await refused(run, requested("", "", 1901), /no more is refunded than was captured/);
     await run(requested("", "", 1900));
   });
 
   it("R3: is of a payment that has succeeded", async () => {
-    await refused(client, await submitted(client, "CAPTURING"), requested(), /of a captured payment/);
+    await refused(await submitted(client, "CAPTURING"), requested(), /of a captured payment/);
   });
 
   it("R7: is of no capture that failed", async () => {
     const run = await paid();
-    await run("UPDATE attempt SET capture_failed_at = now() WHERE id = $attempt");
-    await refused(client, run, requested(), /nothing is refunded of a capture that failed/);
+    await run(setAttempt("capture_failed_at = now()"));
+    await refused(run, requested(), /nothing is refunded of a capture that failed/);
   });
 
   it("R7: is of one that stands again, while the ledger of the failure's day keeps its time", async () => {
     const run = await paid();
-    const set = (change: string) => `UPDATE attempt SET ${change} WHERE id = $attempt`;
+    const set = (change: string) => setAttempt(`${change}`);
     await run(set("capture_failed_at = now() - interval '1 day'"));
-    await refused(client, run, set("capture_failed_at = NULL"), /the failure of a capture on a past day never changes/);
+    await refused(run, set("capture_failed_at = NULL"), /the failure of a capture on a past day never changes/);
     const before = "capture_failed_at = NULL, capture_failed_before_at = capture_failed_at";
-    await refused(client, run, set(before), /stands again after its failure/);
+    await refused(run, set(before), /stands again after its failure/);
     await run(set(`${before}, capture_stands_at = now()`));
-    await refused(client, run, set("capture_stands_at = now() + interval '1 s'"), /that stands again keeps its times/);
+    await refused(run, set("capture_stands_at = now() + interval '1 s'"), /that stands again keeps its times/);
     await run(requested());
   });
 
@@ -145,7 +145,7 @@ describe("a refund", () => {
     ],
     ["failed without a reason", [sent], `UPDATE refund SET status = 'FAILED', completed_at = now() ${own}`, /says why/],
   ])("is not changed %s", async (_, before, statement, wall) => {
-    await refused(client, await refunded(...before), statement, wall);
+    await refused(await refunded(...before), statement, wall);
   });
 
   it("R6: has a reference of its own", async () => {
@@ -156,12 +156,7 @@ describe("a refund", () => {
       10,
     );
     await run(byHand.replace("'\\x00'", "NULL"));
-    await refused(
-      client,
-      run,
-      byHand.replace("'\\x00'", "NULL").replace(/'[0-9a-f-]{36}'/, `'${v7()}'`),
-      /gateway_reference/,
-    );
+    await refused(run, byHand.replace("'\\x00'", "NULL").replace(/'[0-9a-f-]{36}'/, `'${v7()}'`), /gateway_reference/);
   });
 
   it("R2: is recorded where it was made by hand, however much it is", async () => {

@@ -90,7 +90,7 @@ describe("S3: a renewal", () => {
     const first = await taken(service, agreement);
     const set = change.replace("$ended", `'${v7()}'`);
     if (change.includes("$ended")) await decline(owner, first);
-    await refused(owner, run, `UPDATE renewal SET ${set} WHERE ${renewalOf(agreement)}`, reason);
+    await refused(run, `UPDATE renewal SET ${set} WHERE ${renewalOf(agreement)}`, reason);
   });
 
   it("never changes once it is paid", async () => {
@@ -101,18 +101,13 @@ describe("S3: a renewal", () => {
       "only_by_link = true",
       "paid_session_id = NULL",
     ])
-      await refused(
-        owner,
-        run,
-        `UPDATE renewal SET ${change} WHERE ${renewalOf(agreement)}`,
-        /a paid renewal never changes/,
-      );
+      await refused(run, `UPDATE renewal SET ${change} WHERE ${renewalOf(agreement)}`, /a paid renewal never changes/);
   });
 
   it("begins without a try", async () => {
     const { id, merchant } = await agreementOf(owner);
     const insert = `INSERT INTO renewal (agreement_id, renewal_ref, merchant_id, tries) VALUES ('${id}', 'r9', '${merchant}', 1)`;
-    await refused(owner, run, insert, /begins without a try/);
+    await refused(run, insert, /begins without a try/);
   });
 
   it("lets no session make an attempt that lost it", async () => {
@@ -124,9 +119,8 @@ describe("S3: a renewal", () => {
       `UPDATE attempt SET status = 'FAILED', failure_kind = 'GATEWAY_ERROR', completed_at = now() WHERE session_id = '${session}'`,
     );
     await refused(
-      owner,
       run,
-      opening(`'${v7()}'`, 2, "900").replaceAll("$session", `'${session}'`),
+      opening(2, { amount: 900 }).replaceAll("$session", `'${session}'`),
       /the renewal is another session's/,
     );
   });
@@ -174,7 +168,6 @@ describe("S4: after a restore", () => {
     const { session } = await taken(service, agreement);
     const copy = v7();
     await refused(
-      owner,
       run,
       `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at, customer_ref, stored, named_by)
          SELECT '${copy}', merchant_id, amount_minor, currency, order_ref, 1, expires_at, customer_ref, true, app.renewal_name('${agreement.id}', 'r1', 2, 1)
@@ -204,7 +197,6 @@ describe("S4: the names of a renewal", () => {
     const agreement = await agreementOf(owner);
     const { session } = await taken(service, agreement);
     await refused(
-      owner,
       run,
       `UPDATE payment_session SET named_by = NULL WHERE id = '${session}'`,
       /what was ordered never changes/,
@@ -213,9 +205,8 @@ describe("S4: the names of a renewal", () => {
       `UPDATE attempt SET status = 'FAILED', failure_kind = 'GATEWAY_ERROR', completed_at = now() WHERE session_id = '${session}'`,
     );
     await refused(
-      owner,
       run,
-      opening(`'${v7()}'`, 2, "900").replaceAll("$session", `'${session}'`),
+      opening(2, { amount: 900 }).replaceAll("$session", `'${session}'`),
       /an attempt of a renewal has its name/,
     );
   });
@@ -225,7 +216,6 @@ describe("S4: the names of a renewal", () => {
     const { session } = await taken(service, agreement);
     const copy = v7();
     await refused(
-      owner,
       run,
       `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at, customer_ref, stored, named_by)
          SELECT '${copy}', merchant_id, amount_minor, currency, order_ref, 1, expires_at, customer_ref, true, named_by FROM payment_session WHERE id = '${session}';
@@ -243,7 +233,6 @@ describe("S7: a renewal", () => {
     async (set) => {
       const { session } = await taken(service, await agreementOf(owner));
       await refused(
-        owner,
         run,
         `UPDATE payment_session SET ${set} WHERE id = '${session}'`,
         /a renewal has no customer to ask/,
@@ -270,7 +259,6 @@ describe("S8: a renewal", () => {
     await decline(owner, { session, attempt: "x" });
     const copy = v7();
     await refused(
-      owner,
       run,
       `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at, customer_ref, stored, named_by)
          SELECT '${copy}', merchant_id, amount_minor, currency, order_ref, 1, expires_at, customer_ref, true, app.renewal_name('${agreement.id}', 'r1', 2, 0)

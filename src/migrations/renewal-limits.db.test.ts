@@ -113,8 +113,8 @@ describe("S5: no renewal", () => {
     const { name } = await one(
       `SELECT app.attempt_name(named_by, '${connection}', 0) AS name FROM payment_session WHERE id = '${session}'`,
     );
-    const open = opening(`'${name}'`, 2, "900", connection).replaceAll("$session", `'${session}'`);
-    await refused(owner, run, open, reason);
+    const open = opening(2, { id: name, amount: 900, connection }).replaceAll("$session", `'${session}'`);
+    await refused(run, open, reason);
   });
 
   it("is refused for what has passed, or is another network's", async () => {
@@ -266,6 +266,6 @@ describe("app.act_on_decline()", () => {
     await act(first.session, { link: "true" });
     await decline(owner, first);
     expect(await answerTo(taking(agreement))).toMatchObject({ refused: "link" });
-    await refused(owner, run, `UPDATE renewal SET only_by_link = false WHERE ${renewalOf(agreement)}`, /stays so/);
+    await refused(run, `UPDATE renewal SET only_by_link = false WHERE ${renewalOf(agreement)}`, /stays so/);
   });
 });

@@ -2,7 +2,16 @@
 import { Client } from "pg";
 import { v7 } from "uuid";
 import { expect, onTestFinished } from "vitest";
-import { type Connection, captured, connectWithService, opening, succeeded } from "./payment-rows.fixture.ts";
+import {
+  type Connection,
+  captured,
+  connectWithService,
+  newSession,
+  opening,
+  setAttempt,
+  succeeded,
+  winning,
+} from "./payment-rows.fixture.ts";
 
 export type AgreementRow = {
   readonly id: string;
@@ -47,8 +56,7 @@ export async function agreementOf(
   };
   const run = (sql: string) =>
     owner.query(sql.replaceAll("$session", `'${session}'`).replaceAll("$attempt", `'${attempt}'`));
-  await run(`INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at, customer_ref, stored)
-    VALUES ($session, '${row.merchant}', 4900, 'EUR', 'o', 1, now() + interval '1 h', 'c', true)`);
+  await run(newSession({ id: "$session", merchant_id: `'${row.merchant}'`, customer_ref: "'c'", stored: "true" }));
   await run(`INSERT INTO stored_payment (session_id, merchant_id, amount_minor, currency, customer_ref, role, terms, agreement_id)
     VALUES ($session, '${row.merchant}', 4900, 'EUR', 'c', 'SAVE', '{}', '${row.id}')`);
   await run(`UPDATE payment_session SET phase = 'PROCESSING', lease_epoch = 1, lease_until = now(), submit_deadline = now() + interval '45 s',
@@ -56,10 +64,9 @@ export async function agreementOf(
   await run(
     `UPDATE stored_payment SET consent_template = 't', consent_locale = 'en', consented_at = now() WHERE session_id = $session`,
   );
-  await run(opening("$attempt", 1, "4900", row.ownConnection));
-  await run(`BEGIN; UPDATE attempt SET status = 'AUTHORIZED', gateway_reference = '${attempt}' WHERE id = $attempt;
-    UPDATE payment_session SET winner_attempt_id = $attempt WHERE id = $session; COMMIT`);
-  await run("UPDATE attempt SET capture_ordered_at = now() WHERE id = $attempt");
+  await run(opening(1, { id: attempt, connection: row.ownConnection }));
+  await run(`BEGIN; ${winning()}; COMMIT`);
+  await run(setAttempt("capture_ordered_at = now()"));
   await run(`BEGIN; ${captured}; ${succeeded}; COMMIT`);
   if (of === undefined)
     await run(`INSERT INTO payment_method (id, merchant_id, customer_ref, brand, last4, exp_month, exp_year, fingerprint, handle_sealed, handle_hash, session_id)

@@ -58,7 +58,7 @@ function noEntry() {
   return { entry_type: null, entry_id: null, entry_ordinal: null, entry_at: null };
 }
 const run = (sql: string) => service.query(sql);
-const isRefused = (sql: string, reason: RegExp) => refused(service, run, sql, reason);
+const isRefused = (sql: string, reason: RegExp) => refused(run, sql, reason);
 const complete = (payout: string) => `UPDATE payout SET complete_at = now() WHERE id = '${payout}'`;
 
 describe("a line", () => {

@@ -1,7 +1,16 @@
 /** Tests what the database refuses of payments by wallets. The titles name the rules of docs/safety.md. */
 import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
-import { awaited, connectWithService, opening, refused, submitted } from "./payment-rows.fixture.ts";
+import {
+  awaited,
+  connectWithService,
+  newSession,
+  opening,
+  refused,
+  setAttempt,
+  setSession,
+  submitted,
+} from "./payment-rows.fixture.ts";
 
 const { owner: client, service } = await connectWithService();
 
@@ -18,12 +27,11 @@ async function paidBy(
   return run;
 }
 
-const next = opening(`'${v7()}'`, 2);
-const set = (columns: string) => `UPDATE payment_session SET ${columns} WHERE id = $session`;
-const lookedUp = "UPDATE attempt SET looked_up_at = now() WHERE id = $attempt";
-const failed =
-  "UPDATE attempt SET status = 'FAILED', completed_at = now(), failure_kind = 'GATEWAY_ERROR' WHERE id = $attempt";
-const voiding = "UPDATE attempt SET status = 'VOIDING' WHERE id = $attempt";
+const next = opening(2);
+const set = (columns: string) => setSession(`${columns}`);
+const lookedUp = setAttempt("looked_up_at = now()");
+const failed = setAttempt("status = 'FAILED', completed_at = now(), failure_kind = 'GATEWAY_ERROR'");
+const voiding = setAttempt("status = 'VOIDING'");
 
 describe("W6: a second use of a cryptogram", () => {
   it.each(["NOT_SENT", "UNANSWERED", "DECLINED"])(
@@ -31,51 +39,51 @@ describe("W6: a second use of a cryptogram", () => {
     async (resend) => {
       const run = await paidBy("AUTHORIZING", { resend });
       await run(failed);
-      await run(opening(`'${v7()}'`, 2));
+      await run(opening(2));
     },
   );
 
   it("follows silence once the gateway was looked up", async () => {
     const run = await paidBy("UNKNOWN");
-    await refused(client, run, next, /is looked up before a cryptogram is sent again/);
+    await refused(run, next, /is looked up before a cryptogram is sent again/);
     await run(lookedUp);
-    await run(opening(`'${v7()}'`, 2));
+    await run(opening(2));
   });
 
   it("does not follow silence under NOT_SENT", async () => {
     const run = await paidBy("UNKNOWN", { resend: "NOT_SENT" });
     await run(lookedUp);
-    await refused(client, run, next, /without an answer is sent again only where the rule says so/);
+    await refused(run, next, /without an answer is sent again only where the rule says so/);
   });
 
   it.each(["NOT_SENT", "UNANSWERED"])("does not follow a decline under %s", async (resend) => {
-    await refused(client, await paidBy("DECLINED", { resend }), next, /a declined cryptogram is sent again only/);
+    await refused(await paidBy("DECLINED", { resend }), next, /a declined cryptogram is sent again only/);
   });
 
   it("follows a decline under DECLINED", async () => {
     const run = await paidBy("DECLINED", { resend: "DECLINED" });
-    await run(opening(`'${v7()}'`, 2));
+    await run(opening(2));
   });
 
   it("does not follow fraud under DECLINED", async () => {
-    await refused(client, await paidBy("FRAUD", { resend: "DECLINED" }), next, /fraud-class decline is never retried/);
+    await refused(await paidBy("FRAUD", { resend: "DECLINED" }), next, /fraud-class decline is never retried/);
   });
 
   it("does not follow a hold under DECLINED", async () => {
     const run = await paidBy("UNKNOWN", { resend: "DECLINED" });
     await run(voiding);
-    await refused(client, run, next, /no cryptogram is sent again after a hold/);
+    await refused(run, next, /no cryptogram is sent again after a hold/);
   });
 
   it("does not follow what a look-up has stopped, whatever the rule", async () => {
     const run = await paidBy("UNKNOWN", { resend: "DECLINED" });
     await run(lookedUp.replace("SET ", "SET next_action = 'stop', next_because = 'seen', "));
-    await refused(client, run, next, /no cryptogram is sent again after a stop/);
+    await refused(run, next, /no cryptogram is sent again after a stop/);
   });
 
   it("is no matter of a card without a device", async () => {
     const run = await paidBy("DECLINED", { credential: "PAN", resend: "NOT_SENT" });
-    await run(opening(`'${v7()}'`, 2));
+    await run(opening(2));
   });
 });
 
@@ -92,12 +100,12 @@ describe("W7: a device's number", () => {
   ])("gets no attempt with %s", async (_, statement) => {
     const run = await paidBy("UNKNOWN");
     await run(lookedUp);
-    await refused(client, run, statement, /is sent without an authentication/);
+    await refused(run, statement, /is sent without an authentication/);
   });
 
   it("has a customer whom nothing asks", async () => {
     const run = await paidBy("AUTHORIZING");
-    await refused(client, run, awaited.join("; "), /a device has authenticated its customer/);
+    await refused(run, awaited.join("; "), /a device has authenticated its customer/);
   });
 });
 
@@ -108,19 +116,18 @@ describe("W8: how a wallet pays", () => {
     ["its wallet", "wallet = 'google_pay'"],
     ["to a card", "wallet_credential = NULL, cryptogram_resend = NULL, wallet = NULL"],
   ])("never changes: %s", async (_, columns) => {
-    await refused(client, await paidBy("UNKNOWN"), set(columns), /how a wallet pays never changes/);
+    await refused(await paidBy("UNKNOWN"), set(columns), /how a wallet pays never changes/);
   });
 
   it("is not added to a payment by card", async () => {
     const run = await submitted(client, "UNKNOWN");
     const columns = "wallet_credential = 'NETWORK_TOKEN', cryptogram_resend = 'DECLINED'";
-    await refused(client, run, set(columns), /how a wallet pays never changes/);
+    await refused(run, set(columns), /how a wallet pays never changes/);
   });
 
   it("is not known before the submission", async () => {
-    const statement = `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at, wallet_credential, cryptogram_resend)
-      VALUES ('${v7()}', '${v7()}', 4900, 'EUR', 'o', 1, now() + interval '1 h', 'PAN', 'UNANSWERED')`;
-    await refused(client, (sql) => client.query(sql), statement, /a wallet pays with a submission/);
+    const statement = newSession({ wallet_credential: "'PAN'", cryptogram_resend: "'UNANSWERED'" });
+    await refused((sql) => client.query(sql), statement, /a wallet pays with a submission/);
   });
 
   it.each([
@@ -131,11 +138,10 @@ describe("W8: how a wallet pays", () => {
     ["another wallet", "wpn_1", "'PAN UNANSWERED samsung_pay'", /no wallet has such a name/],
   ])("is refused by a claim with %s", async (_, token, byWallet, reason) => {
     const session = v7();
-    await client.query(`INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
-      VALUES ('${session}', '${v7()}', 4900, 'EUR', 'o', 1, now() + interval '1 h')`);
+    await client.query(newSession({ id: `'${session}'` }));
     const claim = `SELECT FROM app.claim('${session}', 20000, 45000, '${token}', decode(repeat('00', 32), 'hex'), 1, '[]', '[]', NULL, NULL, NULL, NULL, NULL, NULL,
       NULL, NULL, NULL, NULL, NULL, NULL, true, false, 10, 5, NULL, 30, NULL, NULL, ${byWallet})`;
-    await refused(service, (sql) => service.query(sql), claim, reason);
+    await refused((sql) => service.query(sql), claim, reason);
     const { rows } = await client.query(`SELECT phase FROM payment_session WHERE id = '${session}'`);
     expect(rows).toEqual([{ phase: "IDLE" }]);
   });
