@@ -1,19 +1,16 @@
 /** Tests payments that are captured later in numbers: orders at one moment, processes that die, and holds past their time. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
+import { forFile } from "../dev/testing/for-file.ts";
 import { encodeId } from "../platform/ids.ts";
 import { cancelSession, captureHeld } from "./capture-later.ts";
 import type { PaymentSession } from "./rows/entities.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./scenarios/core.fixture.ts";
+import { cards, startCoreFixture } from "./scenarios/core.fixture.ts";
 import { withAnswers } from "./scenarios/recovery.fixture.ts";
 import { recoverSessionsOnce } from "./submit-payment.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule([], [fixture.connectionIds[0]!]);
-});
+const fixture = await forFile(startCoreFixture);
+await fixture.setRule([], [fixture.connectionIds[0]!]);
 afterEach(() => fixture.setClockAhead(0));
-afterAll(() => fixture.close());
 
 const hold = async (): Promise<PaymentSession> =>
   fixture.submit(await fixture.newSession({ capture: "manual" }), cards.approved);

@@ -59,18 +59,7 @@ async function notify(
 }
 
 function answering(refund: GatewayRefunds["refund"]): Core {
-  return {
-    ...fixture.core,
-    inFlight: new Set(),
-    bind: async (...attempt) => {
-      const bound = await fixture.core.bind(...attempt);
-      const books = bound!.connector.refunds!;
-      const refunds = new Proxy(books, {
-        get: (_, name) => (name === "refund" ? refund : Reflect.get(books, name, books)),
-      });
-      return bound && { ...bound, connector: replaced(bound.connector, { refunds }) };
-    },
-  };
+  return withAnswers(fixture.core, (own) => ({ refunds: replaced(own.refunds!, { refund }) }));
 }
 
 /** Returns a core in which this happens between the reading of a refund and the transaction that acts on it. */

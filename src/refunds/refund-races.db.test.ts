@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import type { Core } from "../core/core.ts";
 import type { PaymentSession } from "../core/rows/entities.ts";
 import { refundableMinor } from "../core/rows/payment.ts";
-import { replaced } from "../core/scenarios/recovery.fixture.ts";
+import { replaced, withAnswers } from "../core/scenarios/recovery.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { recordVerified, stageCredentials } from "../gateways/connections.ts";
 import type { GatewayRefunds } from "../gateways/connector.ts";
@@ -109,28 +109,15 @@ describe("credentials that are rotated after the capture", () => {
 describe("a look-up that another process overtakes", () => {
   /** Returns a core whose next look-up of a refund waits before it answers. */
   function lookingSlowly(begun: () => void, until: Promise<unknown>): Core {
-    return {
-      ...fixture.core,
-      inFlight: new Set(),
-      bind: async (...attempt) => {
-        const bound = await fixture.core.bind(...attempt);
-        const books = bound!.connector.refunds!;
-        const lookUpRefund: GatewayRefunds["lookUpRefund"] = async (...given) => {
-          const answer = await books.lookUpRefund(...given);
-          begun();
-          await until;
-          return answer;
-        };
-        const refunds = new Proxy(books, {
-          get(_, name) {
-            const own = Reflect.get(books, name, books);
-            if (name === "lookUpRefund") return lookUpRefund;
-            return typeof own === "function" ? own.bind(books) : own;
-          },
-        });
-        return bound && { ...bound, connector: replaced(bound.connector, { refunds }) };
-      },
-    };
+    return withAnswers(fixture.core, ({ refunds: books }) => {
+      const lookUpRefund: GatewayRefunds["lookUpRefund"] = async (...given) => {
+        const answer = await books!.lookUpRefund(...given);
+        begun();
+        await until;
+        return answer;
+      };
+      return { refunds: replaced(books!, { lookUpRefund }) };
+    });
   }
 
   it("says nothing about the request that was sent since, although it found none", async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Core } from "../core/core.ts";
 import type { PaymentSession } from "../core/rows/entities.ts";
-import { replaced } from "../core/scenarios/recovery.fixture.ts";
+import { replaced, withAnswers } from "../core/scenarios/recovery.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import type { GatewayRefunds } from "../gateways/connector.ts";
 import { startRefundFixture } from "./refunds.fixture.ts";
@@ -38,15 +38,7 @@ describe("refunds in numbers", () => {
       };
       const list: GatewayRefunds["listRefunds"] = async (...asked) =>
         point === 0 ? never : own.listRefunds!(...asked);
-      const refunds = replacedBooks(own, { refund, listRefunds: list });
-      return {
-        ...fixture.core,
-        inFlight: new Set(),
-        bind: async (...attempt) => {
-          const bound = await fixture.core.bind(...attempt);
-          return bound && { ...bound, connector: replaced(bound.connector, { refunds }) };
-        },
-      };
+      return withAnswers(fixture.core, { refunds: replaced(own, { refund, listRefunds: list }) });
     };
     const sessions: PaymentSession[] = [];
     for (let turn = 0; turn < 200; turn++) {
@@ -64,9 +56,3 @@ describe("refunds in numbers", () => {
     expect(ends.filter(([status, ...made]) => status !== "SUCCEEDED" || made.length !== 1)).toEqual([]);
   }, 600_000);
 });
-
-function replacedBooks(books: GatewayRefunds, own: Partial<GatewayRefunds>): GatewayRefunds {
-  const { keyLifeMs, needsConfirmedCapture } = books;
-  const lookUpRefund: GatewayRefunds["lookUpRefund"] = (...asked) => books.lookUpRefund(...asked);
-  return { keyLifeMs, needsConfirmedCapture, lookUpRefund, refund: (...asked) => books.refund(...asked), ...own };
-}

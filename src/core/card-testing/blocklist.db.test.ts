@@ -1,6 +1,7 @@
 /** Tests that a payment by what the merchant has blocked reaches no gateway, over the sandbox acquirers. */
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import type { CardFingerprint } from "../../platform/card-token.ts";
 import { Database } from "../../platform/database.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
@@ -13,16 +14,12 @@ import { type CoreFixture, cards, openPool, startCoreFixture } from "../scenario
 import { submitPayment } from "../submit-payment.ts";
 import { addEntry, type Blockable, endEntry, findBlockable, listBlocklist } from "./blocklist.ts";
 
-let fixture: CoreFixture;
+const fixture = await forFile(startCoreFixture);
 let fingerprint: CardFingerprint | undefined;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule(["HARD_DECLINE"]);
-});
+await fixture.setRule(["HARD_DECLINE"]);
 beforeEach(() => {
   fingerprint = card();
 });
-afterAll(() => fixture.close());
 
 // As every card of test but two.
 const card = (...versions: string[]): CardFingerprint => ({

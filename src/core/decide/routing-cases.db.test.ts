@@ -1,23 +1,18 @@
 /** Payments by a rule with cases and splits, from the submission to the attempt trail. */
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { CardDigits } from "../../card-vault/card-vault.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { toSessionMessage } from "../../edge/session-messages.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { Core } from "../core.ts";
 import { createSession, type NewSession } from "../create-session.ts";
 import { drawOf, loadCardBrands, recordRoutingRule } from "../record/routing-rules.ts";
 import type { RoutingCases, Split } from "../rows/entities.ts";
-import { type CoreFixture, cards, startCoreFixture } from "../scenarios/core.fixture.ts";
+import { cards, startCoreFixture } from "../scenarios/core.fixture.ts";
 import { submitPayment } from "../submit-payment.ts";
 
-let fixture: CoreFixture;
-let a: string;
-let b: string;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  [a = "", b = ""] = fixture.connectionIds;
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
+const [a = "", b = ""] = fixture.connectionIds;
 
 /** Sets a rule whose default plan is A, then B, or another. Returns its version. */
 function setCases(cases: RoutingCases | null, connectionIds = [a, b], split?: Split): Promise<number> {

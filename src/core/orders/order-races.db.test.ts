@@ -1,5 +1,6 @@
 /** One order, one payment: money of a second session that is held late, was captured already, or is refunded. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { adoptCaptured, declareRestore } from "../../oversight/declare-restore.ts";
 import { decodeId, encodeId } from "../../platform/ids.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
@@ -9,20 +10,16 @@ import { requestRefund } from "../../refunds/request-refund.ts";
 import type { Core } from "../core.ts";
 import { lockSession } from "../record/load-session.ts";
 import type { PaymentSession } from "../rows/entities.ts";
-import { type CoreFixture, cards, startCoreFixture } from "../scenarios/core.fixture.ts";
+import { cards, startCoreFixture } from "../scenarios/core.fixture.ts";
 import { itemsOf, recover, withAnswers } from "../scenarios/recovery.fixture.ts";
 import * as restore from "../scenarios/restore.fixture.ts";
 import { findCheckout } from "../sessions.ts";
 import { submitPayment } from "../submit-payment.ts";
 import { ordersOf, refuseRepeatedOrders } from "./orders.fixture.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
-  await refuseRepeatedOrders(fixture);
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
+await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
+await refuseRepeatedOrders(fixture);
 beforeEach(() => fixture.setClockAhead(0));
 
 const { ofOneOrder, leaveUnanswered, stateOf, attemptsOf, ownerOf, broken } = ordersOf(() => fixture);

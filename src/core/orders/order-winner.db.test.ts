@@ -1,26 +1,23 @@
 /** One order, one payment: two sessions of one order, where the merchant refuses a second payment. */
 import { Client } from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import type { Transacting } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { cancelSession, captureHeld } from "../capture-later.ts";
 import type { Core } from "../core.ts";
 import type { PaymentSession } from "../rows/entities.ts";
-import { type CoreFixture, cards, startCoreFixture } from "../scenarios/core.fixture.ts";
+import { cards, startCoreFixture } from "../scenarios/core.fixture.ts";
 import { itemsOf, recover, withAnswers } from "../scenarios/recovery.fixture.ts";
 import { findCheckout } from "../sessions.ts";
 import { submitPayment } from "../submit-payment.ts";
 import { ordersOf, refuseRepeatedOrders } from "./orders.fixture.ts";
 import { fillOrders, type RepeatedOrders, recordRepeatedOrders } from "./repeated-orders.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
-  await refuseRepeatedOrders(fixture);
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
+await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
+await refuseRepeatedOrders(fixture);
 beforeEach(() => fixture.setClockAhead(0));
 
 const { ofOneOrder, leaveUnanswered, stateOf, attemptsOf, ownerOf, broken } = ordersOf(() => fixture);

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { Payment } from "../rows/payment.ts";
-import { type CoreFixture, startCoreFixture } from "../scenarios/core.fixture.ts";
+import { startCoreFixture } from "../scenarios/core.fixture.ts";
 import {
   claimSession,
   recordCapturedAndEnded,
@@ -10,11 +11,7 @@ import {
   recordHeldAndOrdered,
 } from "./payment-functions.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
 
 describe("the rows that the functions of a payment return", () => {
   it.each(["DECLINED", "FAILED", "UNKNOWN"] as const)(

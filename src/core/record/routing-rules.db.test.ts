@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import type { Connector } from "../../gateways/connector.ts";
 import type { Core } from "../core.ts";
-import { type CoreFixture, startCoreFixture } from "../scenarios/core.fixture.ts";
+import { startCoreFixture } from "../scenarios/core.fixture.ts";
 import { loadCardBrands } from "./routing-rules.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
 
 /** Returns the fixture's core with connectors that accept these card brands. */
 function coreTaking(brands: Readonly<Record<string, readonly string[] | undefined>>): Core {

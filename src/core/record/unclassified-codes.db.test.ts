@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type CoreFixture, cards, startCoreFixture } from "../scenarios/core.fixture.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
+import { cards, startCoreFixture } from "../scenarios/core.fixture.ts";
 import { countUnclassified, listUnclassifiedCodes } from "./unclassified-codes.ts";
 
 const unclassifiedCodeCharactersMax = 100;
@@ -7,12 +8,8 @@ const unclassifiedCodesMax = 500;
 
 const unclassified = "4000000000005209";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
+await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
 
 const pay = async (number: string) => fixture.submit(await fixture.newSession(), number);
 const list = () => listUnclassifiedCodes(fixture.core.database, fixture.owner.merchantId);

@@ -1,18 +1,15 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { auditOnce } from "../../oversight/audit-sessions.ts";
 import { raiseAlarmsOnce } from "../../oversight/raise-alarms.ts";
 import { loadRecoveryFigures } from "../../oversight/recovery-figures.ts";
 import type { PaymentSession } from "../rows/entities.ts";
-import { type CoreFixture, cards, startCoreFixture } from "../scenarios/core.fixture.ts";
+import { cards, startCoreFixture } from "../scenarios/core.fixture.ts";
 import { itemsOf } from "../scenarios/recovery.fixture.ts";
 import { closeWorkItem, listCauses, type NewWorkItem, openWorkItem, resolveWorkItem } from "./work-items.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule(["TIMEOUT", "GATEWAY_ERROR"]);
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
+await fixture.setRule(["TIMEOUT", "GATEWAY_ERROR"]);
 afterEach(() => fixture.setClockAhead(0));
 
 /** Closes every row about a session as a person does. */

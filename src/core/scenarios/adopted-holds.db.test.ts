@@ -1,20 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { PairHarness } from "../../dev/testing/core/failover-pairs.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
 import type { Gateway } from "../../gateways/connector.ts";
 import { encodeId } from "../../platform/ids.ts";
 import type { PaymentSession } from "../rows/entities.ts";
 
 const gateways: readonly Gateway[] = ["STRIPE", "PAYPAL", "SANDBOX_A"];
 
-let harness: PairHarness;
-let paid: ReadonlyMap<Gateway, PaymentSession>;
-beforeAll(async () => {
-  harness = await PairHarness.start();
-  const pay = async (gateway: Gateway) => [gateway, await harness.payAlone(gateway)] as const;
-  paid = new Map(await Promise.all(gateways.map(pay)));
-  await harness.settleAll();
-}, 120_000);
-afterAll(() => harness?.close());
+const harness = await forFile(() => PairHarness.start());
+const pay = async (gateway: Gateway) => [gateway, await harness.payAlone(gateway)] as const;
+const paid: ReadonlyMap<Gateway, PaymentSession> = new Map(await Promise.all(gateways.map(pay)));
+await harness.settleAll();
 
 describe("a hold whose answer was lost, at the only gateway of the plan", () => {
   it.each(gateways)("is found at %s by a look-up, and captured once", async (gateway) => {

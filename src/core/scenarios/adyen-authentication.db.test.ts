@@ -1,19 +1,16 @@
 /** Tests the payment flow with ADYEN_3DS, at Adyen's emulator, as the provider of both sandbox gateways. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { answerAtBank } from "../../dev/testing/bank-customer.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
 import type { PaymentSession } from "../rows/entities.ts";
-import { type AuthenticationFixture, startProvided } from "./authentication.fixture.ts";
+import { startProvided } from "./authentication.fixture.ts";
 
 const soft = "SANDBOX_A DECLINED";
 const again = "SANDBOX_A CAPTURED again";
 const challenged = "4000002760003184";
 
-describe("a payment with ADYEN_3DS", () => {
-  let flow: AuthenticationFixture;
-  beforeAll(async () => {
-    flow = await startProvided({ provider: "ADYEN_3DS" });
-  });
-  afterAll(() => flow.close());
+describe("a payment with ADYEN_3DS", async () => {
+  const flow = await forFile(() => startProvided({ provider: "ADYEN_3DS" }));
 
   const answer = async (session: PaymentSession, given: "pass" | "fail" | "cancel") =>
     (await answerAtBank(await flow.show(session), given))!;

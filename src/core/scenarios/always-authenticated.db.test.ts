@@ -2,7 +2,8 @@
  * Tests that a customer cannot leave authentication out: each rule with and without a browser, against each fourth test card; against every one
  * in always-authenticated.db.long.test.ts.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import type { AuthorizeRequest } from "../../gateways/connector.ts";
 import { authenticationCards } from "../../gateways/sandbox/authentication-cards.ts";
 import { providerCards } from "../../gateways/sandbox/provider-cards.ts";
@@ -14,9 +15,9 @@ import { recordRoutingRule } from "../record/routing-rules.ts";
 import type { AuthenticationPolicy, AuthenticationRule, RoutingCases } from "../rows/entities.ts";
 import type { Payment } from "../rows/payment.ts";
 import { resumeSession, submitPayment } from "../submit-payment.ts";
-import { type AuthenticationFixture, shopper, startProvided } from "./authentication.fixture.ts";
+import { shopper, startProvided } from "./authentication.fixture.ts";
 import { everyCard } from "./every-card.fixture.ts";
-import { replaced } from "./recovery.fixture.ts";
+import { withAnswers } from "./recovery.fixture.ts";
 
 const cards = [...testCards, ...authenticationCards, ...providerCards]
   .map(({ number }) => number)
@@ -27,32 +28,22 @@ const approved = "4242424242424242";
 const declinedUnlessAuthenticated = "4000008400001280";
 const none = { shopperIp: "192.0.2.7" };
 
-let fixture: AuthenticationFixture;
-let core: Core;
-let providerId: string;
+const fixture = await forFile(startProvided);
 let requests: AuthorizeRequest[];
 let forgotten: string[];
-beforeAll(async () => {
-  fixture = await startProvided();
-  const { base } = fixture;
-  const { rows } = await base.asOwner.pool.query("SELECT id FROM connection WHERE gateway = 'SANDBOX_3DS'");
-  providerId = rows[0].id;
-  core = {
-    ...base.core,
-    inFlight: new Set(),
-    vault: { ...base.core.vault, forget: (sessionId) => void forgotten.push(sessionId) },
-    bind: async (...attempt) => {
-      const bound = await base.core.bind(...attempt);
-      if (bound === undefined) return undefined;
-      const authorize: typeof bound.connector.authorize = (call, request) => {
-        requests.push(request);
-        return bound.connector.authorize(call, request);
-      };
-      return { ...bound, connector: replaced(bound.connector, { authorize }) };
-    },
-  };
-});
-afterAll(() => fixture.close());
+const { base } = fixture;
+const { rows } = await base.asOwner.pool.query("SELECT id FROM connection WHERE gateway = 'SANDBOX_3DS'");
+const providerId: string = rows[0].id;
+const recording = withAnswers(base.core, (own) => ({
+  authorize: (call, request) => {
+    requests.push(request);
+    return own.authorize(call, request);
+  },
+}));
+const core: Core = {
+  ...recording,
+  vault: { ...base.core.vault, forget: (sessionId) => void forgotten.push(sessionId) },
+};
 
 type Rule = {
   readonly authentication: AuthenticationRule;

@@ -1,32 +1,17 @@
 /** Tests the requests that a gateway gets which has asked the customer, or may not ask. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import type { AuthenticationProvider } from "../../gateways/authentication-provider.ts";
-import type { AuthorizeRequest, Connector } from "../../gateways/connector.ts";
+import type { AuthorizeRequest } from "../../gateways/connector.ts";
 import type { Core } from "../core.ts";
 import { cancelAction, findOpenAction } from "../customer-actions.ts";
 import { recordRoutingRule } from "../record/routing-rules.ts";
-import {
-  type AuthenticationFixture,
-  challengeAt,
-  startAuthentication,
-  startProvided,
-} from "./authentication.fixture.ts";
-import { replaced } from "./recovery.fixture.ts";
-
-function withConnectors(core: Core, change: (connector: Connector) => Partial<Connector>): Core {
-  return {
-    ...core,
-    inFlight: new Set(),
-    bind: async (...attempt) => {
-      const bound = await core.bind(...attempt);
-      return bound && { ...bound, connector: replaced(bound.connector, change(bound.connector)) };
-    },
-  };
-}
+import { challengeAt, startAuthentication, startProvided } from "./authentication.fixture.ts";
+import { replaced, withAnswers } from "./recovery.fixture.ts";
 
 function recording(core: Core): { core: Core; requests: AuthorizeRequest[] } {
   const requests: AuthorizeRequest[] = [];
-  const recorded = withConnectors(core, (connector) => ({
+  const recorded = withAnswers(core, (connector) => ({
     authorize: (call, request) => {
       requests.push(request);
       return connector.authorize(call, request);
@@ -57,17 +42,13 @@ function replaceProvider(
   return () => void Object.assign(core, { bindProvider });
 }
 
-describe("a customer who gives up", () => {
-  let flow: AuthenticationFixture;
-  beforeAll(async () => {
-    flow = await startAuthentication();
-  });
-  afterAll(() => flow.close());
+describe("a customer who gives up", async () => {
+  const flow = await forFile(startAuthentication);
 
   it("has the action cancelled at the gateway only once that is committed", async () => {
     const session = await flow.pay({ A: challengeAt.A() });
     const seen: string[] = [];
-    const core = withConnectors(flow.base.core, (connector) => ({
+    const core = withAnswers(flow.base.core, (connector) => ({
       void: async (call, attempt) => {
         const { attempts, authentications } = await flow.base.loadSession(session);
         seen.push(`${attempts[0]?.status} ${authentications[0]?.status}`);
@@ -82,12 +63,8 @@ describe("a customer who gives up", () => {
   });
 });
 
-describe("a customer whom a provider authenticates", () => {
-  let flow: AuthenticationFixture;
-  beforeAll(async () => {
-    flow = await startProvided();
-  });
-  afterAll(() => flow.close());
+describe("a customer whom a provider authenticates", async () => {
+  const flow = await forFile(startProvided);
 
   it("has given up while the bank's result is asked for, whatever it is", async () => {
     const session = await flow.payWith("4000002760003184");
@@ -127,12 +104,8 @@ describe("a customer whom a provider authenticates", () => {
   });
 });
 
-describe("a customer whom a gateway and then a provider asks", () => {
-  let flow: AuthenticationFixture;
-  beforeAll(async () => {
-    flow = await startProvided();
-  });
-  afterAll(() => flow.close());
+describe("a customer whom a gateway and then a provider asks", async () => {
+  const flow = await forFile(startProvided);
 
   it("has ten minutes for both", async () => {
     const { core, sandbox } = flow.base;
@@ -155,16 +128,12 @@ describe("a customer whom a gateway and then a provider asks", () => {
   });
 });
 
-describe("a gateway that asks to try again after it has asked the customer", () => {
-  let flow: AuthenticationFixture;
-  beforeAll(async () => {
-    flow = await startAuthentication();
-    const { core, owner, connectionIds } = flow.base;
-    const failoverOn = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] as const;
-    const rule = { merchantId: owner.merchantId, connectionIds, failoverOn, retriesSameGateway: true };
-    await core.database.transaction((tx) => recordRoutingRule(tx, rule));
-  });
-  afterAll(() => flow.close());
+describe("a gateway that asks to try again after it has asked the customer", async () => {
+  const flow = await forFile(startAuthentication);
+  const { core, owner, connectionIds } = flow.base;
+  const failoverOn = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] as const;
+  const rule = { merchantId: owner.merchantId, connectionIds, failoverOn, retriesSameGateway: true };
+  await core.database.transaction((tx) => recordRoutingRule(tx, rule));
 
   it("is not retried, for it would ask again: the payment fails over", async () => {
     const again = { act: "decline", code: "processing_error" } as const;
@@ -185,18 +154,16 @@ describe("a gateway that asks to try again after it has asked the customer", () 
   });
 });
 
-describe("a request with an exemption, by a rule that always authenticates", () => {
+describe("a request with an exemption, by a rule that always authenticates", async () => {
   const exempted = { exemptions: ["LOW_VALUE"], stopsIfUnavailable: false, forbidsSecondChallenge: false } as const;
-  let flow: AuthenticationFixture;
-  beforeAll(async () => {
-    flow = await startProvided({
+  const flow = await forFile(() =>
+    startProvided({
       authentication: "ALWAYS",
       withoutProvider: true,
       policy: exempted,
       exemptsUpTo: 4_900,
-    });
-  });
-  afterAll(() => flow.close());
+    }),
+  );
 
   it("mandates no challenge, and the request that mandates one asks for no exemption", async () => {
     const { core, requests } = recording(flow.base.core);

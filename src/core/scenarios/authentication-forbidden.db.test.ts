@@ -8,7 +8,7 @@ import type { Core } from "../core.ts";
 import { cancelAction } from "../customer-actions.ts";
 import type { PaymentSession } from "../rows/entities.ts";
 import { challengeAt, startAuthentication, startProvided } from "./authentication.fixture.ts";
-import { drain, itemsOf, recover, replaced, withAnswers } from "./recovery.fixture.ts";
+import { drain, itemsOf, recover, withAnswers } from "./recovery.fixture.ts";
 import { payUnseen, turns } from "./restore.fixture.ts";
 
 const fixture = await forFile(startAuthentication);
@@ -25,20 +25,11 @@ const selectHeld = {
 
 /** A core whose gateways answer a look at an action as given; `before` runs while the gateway is being asked. */
 function looking(answer: ActionAnswer, before: () => Promise<void> = async () => undefined): Core {
-  const { core } = fixture.base;
   const askAction = async () => {
     await before();
     return answer;
   };
-  return {
-    ...core,
-    inFlight: new Set<Promise<unknown>>(),
-    bind: async (...attempt) => {
-      const bound = await core.bind(...attempt);
-      const authentication = bound && { ...bound.connector.authentication!, askAction };
-      return bound && { ...bound, connector: replaced(bound.connector, { authentication }) };
-    },
-  };
+  return withAnswers(fixture.base.core, (own) => ({ authentication: { ...own.authentication!, askAction } }));
 }
 
 async function cancel(session: PaymentSession): Promise<void> {

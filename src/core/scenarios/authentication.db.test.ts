@@ -1,16 +1,15 @@
 /** Tests payments whose gateway asks for the customer, from the challenge to the end. */
 import { afterEach, describe, expect, it } from "vitest";
 import { forFile } from "../../dev/testing/for-file.ts";
-import type { AuthorizeAnswer, AuthorizeRequest, Connector } from "../../gateways/connector.ts";
+import type { AuthorizeAnswer, AuthorizeRequest } from "../../gateways/connector.ts";
 import { declareRestore } from "../../oversight/declare-restore.ts";
 import { encodeId } from "../../platform/ids.ts";
-import type { Core } from "../core.ts";
 import { takeReturn } from "../customer-actions.ts";
 import { recordRoutingRule } from "../record/routing-rules.ts";
 import type { AuthenticationRule } from "../rows/entities.ts";
 import { recoverSessionsOnce, resumeSession } from "../submit-payment.ts";
 import { challengeAt, shopper, startAuthentication } from "./authentication.fixture.ts";
-import { replaced } from "./recovery.fixture.ts";
+import { withAnswers } from "./recovery.fixture.ts";
 import { turns } from "./restore.fixture.ts";
 
 const fixture = await forFile(startAuthentication);
@@ -138,21 +137,12 @@ describe("a gateway that asks for the customer", () => {
     ["the payment is held", approve, "SUCCEEDED SANDBOX_A"],
     ["the bank declines it", { act: "decline", code: "insufficient_funds" }, "DECLINED insufficient_funds"],
   ] as const)("records no authentication that it says nothing about, where %s", async (_, passed, end) => {
-    const { core } = fixture.base;
-    const silent: Core = {
-      ...core,
-      inFlight: new Set(),
-      bind: async (...attempt) => {
-        const bound = await core.bind(...attempt);
-        if (bound?.connector.authentication === undefined) return bound;
-        const { authentication } = bound.connector;
-        const complete: typeof authentication.complete = async (...asked) => ({
-          ...(await authentication.complete(...asked)),
-          authenticated: undefined,
-        });
-        return { ...bound, connector: replaced(bound.connector, { authentication: { ...authentication, complete } }) };
+    const silent = withAnswers(fixture.base.core, ({ authentication: own }) => ({
+      authentication: own && {
+        ...own,
+        complete: async (...asked) => ({ ...(await own.complete(...asked)), authenticated: undefined }),
       },
-    };
+    }));
     const session = await fixture.pay(
       { A: challengeAt.A(passed), B: { act: "decline", code: "12" } },
       { core: silent },
@@ -182,26 +172,17 @@ describe("a gateway that asks for the customer", () => {
     const url = await fixture.show(session);
     const asked = Promise.withResolvers<void>();
     const answered = Promise.withResolvers<void>();
-    const { core } = fixture.base;
-    const slow = {
-      ...core,
-      inFlight: new Set<Promise<unknown>>(),
-      bind: async (...attempt: Parameters<typeof core.bind>) => {
-        const bound = await core.bind(...attempt);
-        const askAction = async () => {
-          asked.resolve();
-          await answered.promise;
-          return { type: "waiting" } as const;
-        };
-        const authentication = bound && { ...bound.connector.authentication!, askAction };
-        return bound && { ...bound, connector: replaced(bound.connector, { authentication }) };
-      },
+    const askAction = async () => {
+      asked.resolve();
+      await answered.promise;
+      return { type: "waiting" } as const;
     };
+    const slow = withAnswers(fixture.base.core, (own) => ({ authentication: { ...own.authentication!, askAction } }));
     await fixture.base.setClockAhead(0.6);
     await recoverSessionsOnce(slow);
     await asked.promise;
     const back = await fixture.answer(url, "pass");
-    await takeReturn(core, back.pathname.split("/").at(-1)!, back.searchParams);
+    await takeReturn(fixture.base.core, back.pathname.split("/").at(-1)!, back.searchParams);
     answered.resolve();
     await fixture.settled(slow);
     const { attempts, readAt } = await fixture.base.loadSession(session);
@@ -241,18 +222,12 @@ describe("a gateway that comes after a challenge", () => {
   it("gets the browser as it was submitted, also from another process", async () => {
     const { core } = fixture.base;
     const given: AuthorizeRequest[] = [];
-    const seeing = {
-      ...core,
-      inFlight: new Set<Promise<unknown>>(),
-      bind: async (...attempt: Parameters<typeof core.bind>) => {
-        const bound = await core.bind(...attempt);
-        const authorize: Connector["authorize"] = (call, request) => {
-          given.push(request);
-          return bound!.connector.authorize(call, request);
-        };
-        return bound && { ...bound, connector: replaced(bound.connector, { authorize }) };
+    const seeing = withAnswers(core, (own) => ({
+      authorize: (call, request) => {
+        given.push(request);
+        return own.authorize(call, request);
       },
-    };
+    }));
     const session = await fixture.pay({ A: challengeAt.A(declineA), B: challengeAt.B() });
     const back = await fixture.answer(await fixture.show(session), "pass");
     await takeReturn(core, back.pathname.split("/").at(-1)!, back.searchParams);
@@ -391,23 +366,8 @@ describe("the test cards", () => {
 
 describe("a payment that is being completed", () => {
   /** Returns the same core, at whose gateways a completing request is sent and its process dies. */
-  const dying = (answer: () => Promise<AuthorizeAnswer>) => {
-    const { core } = fixture.base;
-    const authentication = (gateway: string) => ({
-      ...core.connectorOf(gateway)!.authentication!,
-      complete: answer,
-    });
-    return {
-      ...core,
-      inFlight: new Set<Promise<unknown>>(),
-      bind: async (...attempt: Parameters<typeof core.bind>) => {
-        const bound = await core.bind(...attempt);
-        return (
-          bound && { ...bound, connector: replaced(bound.connector, { authentication: authentication(attempt[1]) }) }
-        );
-      },
-    };
-  };
+  const dying = (complete: () => Promise<AuthorizeAnswer>) =>
+    withAnswers(fixture.base.core, (own) => ({ authentication: { ...own.authentication!, complete } }));
 
   async function passed() {
     const session = await fixture.pay({ A: challengeAt.A(), B: approve });

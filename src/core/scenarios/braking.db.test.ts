@@ -1,6 +1,7 @@
 /** Tests that a merchant brakes while its cards are tested, and what that does to a payment, over the sandbox acquirers. */
 import { randomBytes } from "node:crypto";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { outcomeOf } from "../../edge/checkout-rpc.ts";
 import { toSessionMessage } from "../../edge/session-messages.ts";
 import type { AuthorizeRequest } from "../../gateways/connector.ts";
@@ -18,7 +19,7 @@ import type { Payment } from "../rows/payment.ts";
 import { submitPayment } from "../submit-payment.ts";
 import { type AuthenticationFixture, shopper, startAuthentication } from "./authentication.fixture.ts";
 import { cards } from "./core.fixture.ts";
-import { replaced } from "./recovery.fixture.ts";
+import { replaced, withAnswers } from "./recovery.fixture.ts";
 
 const wrongCode = "4000000000008401";
 // Both gateways decline it, and neither as a tester's card is.
@@ -30,45 +31,36 @@ const outage = "4000000000000358";
 const network = "198.51.100.0/24";
 const everyKind = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] as const;
 
-let fixture: AuthenticationFixture;
-let core: Core;
-let merchantId: string;
+const fixture = await forFile(startAuthentication);
 let turn: () => Promise<boolean>;
 let fingerprint: CardFingerprint | undefined;
 let requests: AuthorizeRequest[];
 /** The session that is paid, and what happens while a gateway is asked. */
 let paying: string;
 let meanwhile: () => Promise<unknown>;
-beforeAll(async () => {
-  fixture = await startAuthentication();
-  const { base } = fixture;
-  ({ merchantId } = base.owner);
-  await base.sandbox.setCard("A", failing, { act: "fail", status: 500 });
-  await base.sandbox.setCard("B", failing, { act: "approve" });
-  await base.sandbox.setCard("A", outage, { act: "decline", code: "processing_error" });
-  await base.sandbox.setCard("B", outage, { act: "decline", code: "4" });
-  for (const gateway of ["A", "B"] as const)
-    await base.sandbox.setCard(gateway, limited, {
-      act: "decline",
-      code: gateway === "A" ? "card_velocity_exceeded" : "28",
-    });
-  core = {
-    ...base.core,
-    inFlight: new Set(),
-    vault: { ...base.core.vault, checkToken: async () => ({ state: "unused", fingerprint }) },
-    log: { ...base.core.log, warn: () => {} } as unknown as Core["log"],
-    bind: async (...attempt) => {
-      const bound = await base.core.bind(...attempt);
-      if (bound === undefined) return undefined;
-      const authorize: typeof bound.connector.authorize = async (call, request) => {
-        requests.push(request);
-        await meanwhile();
-        return bound.connector.authorize(call, request);
-      };
-      return { ...bound, connector: replaced(bound.connector, { authorize }) };
-    },
-  };
-});
+const { base } = fixture;
+const { merchantId } = base.owner;
+await base.sandbox.setCard("A", failing, { act: "fail", status: 500 });
+await base.sandbox.setCard("B", failing, { act: "approve" });
+await base.sandbox.setCard("A", outage, { act: "decline", code: "processing_error" });
+await base.sandbox.setCard("B", outage, { act: "decline", code: "4" });
+for (const gateway of ["A", "B"] as const)
+  await base.sandbox.setCard(gateway, limited, {
+    act: "decline",
+    code: gateway === "A" ? "card_velocity_exceeded" : "28",
+  });
+const recording = withAnswers(base.core, (own) => ({
+  authorize: async (call, request) => {
+    requests.push(request);
+    await meanwhile();
+    return own.authorize(call, request);
+  },
+}));
+let core: Core = {
+  ...recording,
+  vault: { ...base.core.vault, checkToken: async () => ({ state: "unused", fingerprint }) },
+  log: { ...base.core.log, warn: () => {} } as unknown as Core["log"],
+};
 beforeEach(async () => {
   turn = createBrakeTurn({ ...core, isTest: false });
   requests = [];
@@ -80,7 +72,6 @@ afterEach(async () => {
   await fixture.base.setClockAhead(0);
   await sql("TRUNCATE card_submission, tested_payment, tested_cards, braking, braking_hold, alert");
 });
-afterAll(() => fixture.close());
 
 const sql = (text: string, values: readonly unknown[] = []) =>
   fixture.base.asOwner.pool.query(text, values.length > 0 ? [...values] : undefined).then(({ rows }) => rows);

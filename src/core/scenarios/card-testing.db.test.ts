@@ -1,45 +1,37 @@
 /** Tests that nobody can try out what belongs to a card's number, over the sandbox acquirers. */
 import { randomBytes } from "node:crypto";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import type { CardFingerprint } from "../../platform/card-token.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { Core } from "../core.ts";
 import type { NewSession } from "../create-session.ts";
 import { claimSession } from "../record/payment-functions.ts";
 import type { Payment } from "../rows/payment.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
-import { replaced } from "./recovery.fixture.ts";
+import { cards, startCoreFixture } from "./core.fixture.ts";
+import { withAnswers } from "./recovery.fixture.ts";
 
 const wrongCode = "4000000000008401";
 
-let fixture: CoreFixture;
-let core: Core;
+const fixture = await forFile(startCoreFixture);
 let fingerprint: CardFingerprint | undefined;
 let sent: number;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
-  const base = fixture.core;
-  core = {
-    ...base,
-    vault: { ...base.vault, checkToken: async () => ({ state: "unused", fingerprint }) },
-    bind: async (...attempt) => {
-      const bound = await base.bind(...attempt);
-      if (bound === undefined) return undefined;
-      const authorize: typeof bound.connector.authorize = (call, request) => {
-        sent++;
-        return bound.connector.authorize(call, request);
-      };
-      return { ...bound, connector: replaced(bound.connector, { authorize }) };
-    },
-  };
-});
+await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
+const counting = withAnswers(fixture.core, (own) => ({
+  authorize: (call, request) => {
+    sent++;
+    return own.authorize(call, request);
+  },
+}));
+const core: Core = {
+  ...counting,
+  vault: { ...fixture.core.vault, checkToken: async () => ({ state: "unused", fingerprint }) },
+};
 beforeEach(() => {
   sent = 0;
   fingerprint = counted();
 });
 afterEach(() => fixture.setClockAhead(0));
-afterAll(() => fixture.close());
 
 function counted(...versions: string[]): CardFingerprint {
   return { versions: versions.length > 0 ? versions : [randomBytes(16).toString("hex")], isCounted: true };

@@ -2,8 +2,9 @@
  * Tests failover across real APIs: each ordered pair of gateways with each fault at the first, checked against the
  * emulators' own books.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { gateways, PairHarness, type Trouble, troubles } from "../../dev/testing/core/failover-pairs.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
 import type { Gateway } from "../../gateways/connector.ts";
 import { encodeId } from "../../platform/ids.ts";
 import type { Authorization } from "../../sandbox/ledger.ts";
@@ -20,26 +21,20 @@ type Paid = {
   readonly session: PaymentSession;
 };
 
-let harness: PairHarness;
-let paid: Paid[];
-let books: readonly Authorization[];
-beforeAll(async () => {
-  harness = await PairHarness.start();
-  const connected = await Promise.all(pairs.map(([first, second]) => harness.connect(first, second)));
-  const jobs = connected.flatMap((pair) => troubles.map((trouble) => ({ pair, trouble })));
-  // Cases that only wait run all at once; of the others, as many at a time as two busy cores answer well within their time.
-  const waits = ({ trouble }: { trouble: Trouble }) => trouble === "timeout" || trouble === "lost answer";
-  const busy = jobs.filter((job) => !waits(job));
-  const groups = Array.from({ length: Math.ceil(busy.length / 8) }, (_, nth) => busy.slice(nth * 8, nth * 8 + 8));
-  paid = [];
-  for (const group of [...groups, jobs.filter(waits)]) {
-    const sessions = await Promise.all(group.map(({ pair, trouble }) => harness.pay(pair, trouble)));
-    paid.push(...group.map(({ pair, trouble }, nth) => ({ ...pair, trouble, session: sessions[nth]! })));
-  }
-  await harness.settleAll();
-  books = await harness.base.sandbox.authorizations();
-}, 120_000);
-afterAll(() => harness?.close());
+const harness = await forFile(() => PairHarness.start());
+const connected = await Promise.all(pairs.map(([first, second]) => harness.connect(first, second)));
+const jobs = connected.flatMap((pair) => troubles.map((trouble) => ({ pair, trouble })));
+// Cases that only wait run all at once; of the others, as many at a time as two busy cores answer well within their time.
+const waits = ({ trouble }: { trouble: Trouble }) => trouble === "timeout" || trouble === "lost answer";
+const busy = jobs.filter((job) => !waits(job));
+const groups = Array.from({ length: Math.ceil(busy.length / 8) }, (_, nth) => busy.slice(nth * 8, nth * 8 + 8));
+const paid: Paid[] = [];
+for (const group of [...groups, jobs.filter(waits)]) {
+  const sessions = await Promise.all(group.map(({ pair, trouble }) => harness.pay(pair, trouble)));
+  paid.push(...group.map(({ pair, trouble }, nth) => ({ ...pair, trouble, session: sessions[nth]! })));
+}
+await harness.settleAll();
+const books: readonly Authorization[] = await harness.base.sandbox.authorizations();
 
 const kindOf: Readonly<Record<Trouble, string>> = {
   decline: "SOFT_DECLINE",

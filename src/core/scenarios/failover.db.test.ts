@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { recordConnection, recordVerified, stageCredentials } from "../../gateways/connections.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
 import type { FailoverSwitch, PaymentSession } from "../rows/entities.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
+import { cards, startCoreFixture } from "./core.fixture.ts";
 
 const timeoutAtFirst = "4000000000004087";
 const errorAtFirst = "4000000000005001";
@@ -10,14 +11,8 @@ const expired = "4000000000000069";
 const unclassified = "4000000000005209";
 const all: readonly FailoverSwitch[] = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"];
 
-let fixture: CoreFixture;
-let a: string;
-let b: string;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  [a = "", b = ""] = fixture.connectionIds;
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
+const [a = "", b = ""] = fixture.connectionIds;
 
 /** Connects the merchant's account under another name. */
 async function connect(gateway: string, { verified }: { verified: boolean }): Promise<string> {

@@ -1,6 +1,7 @@
 /** Tests customers who open the return address of their payment themselves, with what they like. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { answerAtBank } from "../../dev/testing/bank-customer.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { forgedTexts, refusedReturns } from "../../dev/testing/gateways/forged-returns.conformance.ts";
 import { readCompletion as readAdyen } from "../../gateways/adyen/answers.ts";
 import type { CompletionAnswer, GatewayAuthenticator } from "../../gateways/connector.ts";
@@ -8,16 +9,11 @@ import { readCompletion as readSandbox } from "../../gateways/sandbox/b/answers.
 import { notAnswered } from "../../gateways/unanswered.ts";
 import type { Core } from "../core.ts";
 import type { PaymentSession } from "../rows/entities.ts";
-import { type AuthenticationFixture, challengeAt, startAuthentication } from "./authentication.fixture.ts";
+import { challengeAt, startAuthentication } from "./authentication.fixture.ts";
 import { withAnswers } from "./recovery.fixture.ts";
 
-let fixture: AuthenticationFixture;
-let adyen: string;
-beforeAll(async () => {
-  fixture = await startAuthentication();
-  adyen = await fixture.connectAdyen();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startAuthentication);
+const adyen: string = await fixture.connectAdyen();
 afterEach(() => fixture.base.setClockAhead(0));
 
 const approve = { act: "approve" } as const;

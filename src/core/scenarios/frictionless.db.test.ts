@@ -1,14 +1,13 @@
 /** Tests authentications that a gateway runs without the customer, and what a gateway's time is. */
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../dev/testing/for-file.ts";
-import type { Connector } from "../../gateways/connector.ts";
 import type { CardBehaviour } from "../../gateways/sandbox/card-behaviour.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { returnTokenOf, takeReturn } from "../customer-actions.ts";
 import type { PaymentSession } from "../rows/entities.ts";
 import { resumeSession } from "../submit-payment.ts";
 import { challengeAt, startAuthentication } from "./authentication.fixture.ts";
-import { replaced } from "./recovery.fixture.ts";
+import { replaced, withAnswers } from "./recovery.fixture.ts";
 
 const fixture = await forFile(startAuthentication);
 
@@ -76,18 +75,10 @@ describe("an authentication without the customer", () => {
       gatewayCode: "51",
     } as const;
     let calls = 0;
-    const silent = {
-      ...core,
-      inFlight: new Set<Promise<unknown>>(),
-      bind: async (...attempt: Parameters<typeof core.bind>) => {
-        const bound = await core.bind(...attempt);
-        const authorize: Connector["authorize"] = async (call, request) =>
-          attempt[1] === "SANDBOX_A" && ++calls === 2
-            ? { outcome: declined }
-            : bound!.connector.authorize(call, request);
-        return bound && { ...bound, connector: replaced(bound.connector, { authorize }) };
-      },
-    };
+    const silent = withAnswers(core, (own) => ({
+      authorize: async (call, request) =>
+        own.gateway === "SANDBOX_A" && ++calls === 2 ? { outcome: declined } : own.authorize(call, request),
+    }));
     const session = await fixture.pay(
       { A: challengeAt.A(approve, { when: "if_asked" }), B: approve },
       { core: silent },
@@ -112,18 +103,12 @@ describe("an authentication without the customer", () => {
     const softDeclined = challengeAt.A({ act: "decline", code: "transaction_not_allowed" }, { when: "if_asked" });
     const { core } = fixture.base;
     // The first answer reports a result although the bank then wants the customer.
-    const reporting = {
-      ...core,
-      inFlight: new Set<Promise<unknown>>(),
-      bind: async (...attempt: Parameters<typeof core.bind>) => {
-        const bound = await core.bind(...attempt);
-        const authorize: Connector["authorize"] = async (call, request) => ({
-          ...(await bound!.connector.authorize(call, request)),
-          authenticated: { transStatus: "Y" },
-        });
-        return bound && { ...bound, connector: replaced(bound.connector, { authorize }) };
-      },
-    };
+    const reporting = withAnswers(core, (own) => ({
+      authorize: async (call, request) => ({
+        ...(await own.authorize(call, request)),
+        authenticated: { transStatus: "Y" },
+      }),
+    }));
     const session = await fixture.pay({ A: softDeclined, B: challengeAt.B() }, { core: reporting });
     await fixture.answerAndReturn(session, "pass");
     await fixture.answerAndReturn(session, "pass");

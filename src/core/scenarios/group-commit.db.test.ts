@@ -3,14 +3,13 @@
 import { Pool } from "pg";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { forFile } from "../../dev/testing/for-file.ts";
-import type { Connector } from "../../gateways/connector.ts";
 import { Database } from "../../platform/database.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { Core } from "../core.ts";
 import type { PaymentSession } from "../rows/entities.ts";
 import { submitPayment } from "../submit-payment.ts";
 import { cards, startCoreFixture } from "./core.fixture.ts";
-import { replaced } from "./recovery.fixture.ts";
+import { withAnswers } from "./recovery.fixture.ts";
 
 const fixture = await forFile(startCoreFixture);
 
@@ -41,20 +40,14 @@ const succeeded = (count: number) => Array.from({ length: count }, () => "SUCCEE
 function holdingBack(count: number) {
   const [released, asked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let questions = 0;
-  const by: Core = {
-    ...core,
-    inFlight: new Set(),
-    bind: async (...attempt) => {
-      const bound = await core.bind(...attempt);
-      const authorize: Connector["authorize"] = async (...request) => {
-        const answer = await bound!.connector.authorize(...request);
-        if (++questions === count) asked.resolve();
-        await released.promise;
-        return answer;
-      };
-      return bound && { ...bound, connector: replaced(bound.connector, { authorize }) };
+  const by = withAnswers(core, (own) => ({
+    authorize: async (...request) => {
+      const answer = await own.authorize(...request);
+      if (++questions === count) asked.resolve();
+      await released.promise;
+      return answer;
     },
-  };
+  }));
   onTestFinished(() => released.resolve());
   return { by, asked: asked.promise, release: released.resolve };
 }

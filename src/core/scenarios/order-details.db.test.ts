@@ -1,11 +1,11 @@
 /** Tests which of an order's details a gateway gets with which call. */
 import { beforeAll, expect, it } from "vitest";
 import { forFile } from "../../dev/testing/for-file.ts";
-import type { AuthorizeRequest, Connector, Hold } from "../../gateways/connector.ts";
+import type { AuthorizeRequest, Hold } from "../../gateways/connector.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
 import { createSession } from "../create-session.ts";
 import { cards, startCoreFixture } from "./core.fixture.ts";
-import { replaced } from "./recovery.fixture.ts";
+import { withAnswers } from "./recovery.fixture.ts";
 
 const fixture = await forFile(startCoreFixture);
 beforeAll(() => fixture.setRule([]));
@@ -13,21 +13,16 @@ beforeAll(() => fixture.setRule([]));
 it("the authorization has the customer's name and address, the capture the descriptor, and nothing the metadata", async () => {
   const { core, owner } = fixture;
   const given: (AuthorizeRequest | Hold)[] = [];
-  const seeing = {
-    ...core,
-    bind: async (...attempt: Parameters<typeof core.bind>) => {
-      const bound = await core.bind(...attempt);
-      const authorize: Connector["authorize"] = (call, request) => {
-        given.push(request);
-        return bound!.connector.authorize(call, request);
-      };
-      const capture: Connector["capture"] = (call, hold) => {
-        given.push(hold);
-        return bound!.connector.capture(call, hold);
-      };
-      return bound && { ...bound, connector: replaced(bound.connector, { authorize, capture }) };
+  const seeing = withAnswers(core, (own) => ({
+    authorize: (call, request) => {
+      given.push(request);
+      return own.authorize(call, request);
     },
-  };
+    capture: (call, hold) => {
+      given.push(hold);
+      return own.capture(call, hold);
+    },
+  }));
   const details = {
     customerName: "Ada Lovelace",
     billingAddress: { line1: "Hauptstraße 1", city: "Berlin", postalCode: "10115", country: "DE" },

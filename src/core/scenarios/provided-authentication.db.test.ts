@@ -1,5 +1,6 @@
 /** Tests the payment flow with a provider of authentication: SANDBOX_3DS, and both sandbox gateways. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { leaseMs } from "../../limits.ts";
 import type { Database } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
@@ -9,18 +10,14 @@ import type { Core } from "../core.ts";
 import { findBankMessage } from "../customer-actions.ts";
 import type { PaymentSession } from "../rows/entities.ts";
 import { recoverSessionsOnce, submitPayment } from "../submit-payment.ts";
-import { type AuthenticationFixture, shopper, startProvided } from "./authentication.fixture.ts";
+import { shopper, startProvided } from "./authentication.fixture.ts";
 import { replaced } from "./recovery.fixture.ts";
 
 const soft = "SANDBOX_A DECLINED";
 const again = "SANDBOX_A CAPTURED again";
 
-describe("a payment with a provider, as needed", () => {
-  let flow: AuthenticationFixture;
-  beforeAll(async () => {
-    flow = await startProvided();
-  });
-  afterAll(() => flow.close());
+describe("a payment with a provider, as needed", async () => {
+  const flow = await forFile(startProvided);
 
   const proofs = async ({ id }: PaymentSession) => {
     const text = "SELECT count(*)::int AS count FROM authentication WHERE session_id = $1 AND proof_sealed IS NOT NULL";
@@ -321,12 +318,8 @@ describe("a payment with a provider, as needed", () => {
   });
 });
 
-describe("a payment with a provider, always", () => {
-  let flow: AuthenticationFixture;
-  beforeAll(async () => {
-    flow = await startProvided({ authentication: "ALWAYS", ownOnly: true });
-  });
-  afterAll(() => flow.close());
+describe("a payment with a provider, always", async () => {
+  const flow = await forFile(() => startProvided({ authentication: "ALWAYS", ownOnly: true }));
 
   it("is left to the process that took it over while the claim was read back", async () => {
     const { base } = flow;

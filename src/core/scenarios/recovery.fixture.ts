@@ -9,13 +9,16 @@ import type { Attempt, PaymentSession } from "../rows/entities.ts";
 import { recoverSessionsOnce } from "../submit-payment.ts";
 import { type CoreFixture, cards } from "./core.fixture.ts";
 
-export function withAnswers(core: Core, answers: Partial<Connector>): Core {
+/** Returns the core with these answers, or answers made of each true connector, instead of its connectors' own. */
+export function withAnswers(core: Core, answers: Partial<Connector> | ((own: Connector) => Partial<Connector>)): Core {
   return {
     ...core,
     inFlight: new Set(),
     bind: async (...attempt) => {
       const bound = await core.bind(...attempt);
-      return bound && { ...bound, connector: replaced(bound.connector, answers) };
+      if (bound === undefined) return undefined;
+      const given = typeof answers === "function" ? answers(bound.connector) : answers;
+      return { ...bound, connector: replaced(bound.connector, given) };
     },
   };
 }

@@ -2,7 +2,7 @@
  * A token that cannot pay a session is refused before the session is claimed, so the session stays open for another
  * token.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { TokenCheck } from "../../card-vault/card-vault.ts";
 import { VaultClient } from "../../card-vault/own/vault-rpc.ts";
 import { forFile } from "../../dev/testing/for-file.ts";
@@ -11,7 +11,7 @@ import { SandboxAConnector } from "../../gateways/sandbox/a/connector.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { GatewayHttp } from "../../platform/outbound-http.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { startVaultFixture, testCard, type VaultFixture } from "../../vault/vault.fixture.ts";
+import { startVaultFixture, testCard } from "../../vault/vault.fixture.ts";
 import type { Core } from "../core.ts";
 import type { PaymentSession } from "../rows/entities.ts";
 import { submitPayment } from "../submit-payment.ts";
@@ -78,12 +78,8 @@ describe("submitPayment() with a token that cannot pay", () => {
   });
 });
 
-describe("submitPayment() with our own vault", () => {
-  let vault: VaultFixture;
-  beforeAll(async () => {
-    vault = await startVaultFixture();
-  });
-  afterAll(() => vault.close());
+describe("submitPayment() with our own vault", async () => {
+  const vault = await forFile(startVaultFixture);
 
   /** Returns the core of one more edge, which reads tokens and can reach SANDBOX_A. */
   async function edgeCore(): Promise<Core & { close(): Promise<void> }> {

@@ -270,14 +270,7 @@ describe("a session that was being paid at the moment of the backup", () => {
           return connector.capture(...sent);
         },
       });
-    const core: Core = {
-      ...fixture.core,
-      inFlight: new Set(),
-      bind: async (...attempt) => {
-        const bound = await fixture.core.bind(...attempt);
-        return bound && { ...bound, connector: readable(bound.connector) };
-      },
-    };
+    const core = withAnswers(fixture.core, readable);
     expect(await turns(session, 9, core)).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B" });
     expect(atCapture).toEqual([["voided", "held"]]);
     expect(await fixture.capturedAtGateways(session)).toBe(1);

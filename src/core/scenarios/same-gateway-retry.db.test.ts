@@ -1,9 +1,10 @@
 /** Payments by a rule that retries at the same gateway, over the sandbox gateways. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { toSessionMessage } from "../../edge/session-messages.ts";
 import type { CardBehaviour } from "../../gateways/sandbox/card-behaviour.ts";
 import { recordRoutingRule } from "../record/routing-rules.ts";
-import { type CoreFixture, startCoreFixture } from "./core.fixture.ts";
+import { startCoreFixture } from "./core.fixture.ts";
 
 // Declined once for a processing error at SANDBOX_A, and approved afterwards.
 const card = "4000000000000119";
@@ -11,12 +12,8 @@ const once: CardBehaviour = { act: "decline", code: "processing_error", once: tr
 const always: CardBehaviour = { act: "decline", code: "processing_error" };
 const approve: CardBehaviour = { act: "approve" };
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-});
+const fixture = await forFile(startCoreFixture);
 beforeEach(() => setCards(once, approve));
-afterAll(() => fixture.close());
 
 async function setCards(onA: CardBehaviour, onB: CardBehaviour): Promise<void> {
   await fixture.sandbox.setCard("A", card, onA);

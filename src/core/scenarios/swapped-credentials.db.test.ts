@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { dropCredentials, loadNewestVersion, recordVerified, stageCredentials } from "../../gateways/connections.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
+import { cards, startCoreFixture } from "./core.fixture.ts";
 
-let fixture: CoreFixture;
+const fixture = await forFile(startCoreFixture);
 let connectionId: string;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
-  [connectionId = ""] = fixture.connectionIds;
-});
-afterAll(() => fixture.close());
+await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
+[connectionId = ""] = fixture.connectionIds;
 
 const pay = async (number: string) => fixture.submit(await fixture.newSession(), number);
 

@@ -1,4 +1,5 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import type { Connector } from "../../gateways/connector.ts";
 import { confirmCaptures } from "../../oversight/confirm-captures.ts";
 import { processNotificationsOnce } from "../../oversight/notifications/process-notifications.ts";
@@ -10,17 +11,13 @@ import type { Core } from "../core.ts";
 import { closeWorkItem } from "../record/work-items.ts";
 import type { PaymentSession } from "../rows/entities.ts";
 import { refundableMinor } from "../rows/payment.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
+import { cards, startCoreFixture } from "./core.fixture.ts";
 import { itemsOf, recover, replaced, withAnswers } from "./recovery.fixture.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule([], [fixture.connectionIds[1]!]);
-  // SANDBOX_B's own notifications have no address, so only a test reports a capture.
-  await fixture.sandbox.setAccount(`test_${fixture.owner.merchantId}`, { notificationUrl: "" });
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
+await fixture.setRule([], [fixture.connectionIds[1]!]);
+// SANDBOX_B's own notifications have no address, so only a test reports a capture.
+await fixture.sandbox.setAccount(`test_${fixture.owner.merchantId}`, { notificationUrl: "" });
 afterEach(() => fixture.setClockAhead(0));
 
 /** Makes a payment whose capture SANDBOX_B has accepted. */

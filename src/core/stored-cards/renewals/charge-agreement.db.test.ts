@@ -1,6 +1,7 @@
 /** Charging an agreement: one capture for each renewal, whoever asks for it and however often. */
 import { Pool } from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { forFile } from "../../../dev/testing/for-file.ts";
 import { renewalsInFlightMax } from "../../../limits.ts";
 import { Database } from "../../../platform/database.ts";
 import { encodeId, type MerchantId } from "../../../platform/ids.ts";
@@ -10,13 +11,9 @@ import type { PaymentSession } from "../../rows/entities.ts";
 import { recover } from "../../scenarios/recovery.fixture.ts";
 import { cancelAgreement } from "../agreements.ts";
 import { retryOf } from "./refusals.ts";
-import { type RenewalFixture, startRenewals } from "./renewals.fixture.ts";
+import { startRenewals } from "./renewals.fixture.ts";
 
-let fixture: RenewalFixture;
-beforeAll(async () => {
-  fixture = await startRenewals();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startRenewals);
 beforeEach(() => fixture.base.setClockAhead(0));
 
 // Declined for missing funds until the sandbox's next day.

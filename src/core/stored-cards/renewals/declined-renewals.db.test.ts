@@ -1,17 +1,14 @@
 /** What the decline of a renewal means for the card, its agreements and further tries, and which gateways are asked. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { forFile } from "../../../dev/testing/for-file.ts";
 import { encodeId } from "../../../platform/ids.ts";
 import { eraseByReference } from "../../../retention/erase-customer.ts";
 import type { PaymentSession } from "../../rows/entities.ts";
 import { cards } from "../../scenarios/core.fixture.ts";
 import { retryOf } from "./refusals.ts";
-import { type RenewalFixture, startRenewals } from "./renewals.fixture.ts";
+import { startRenewals } from "./renewals.fixture.ts";
 
-let fixture: RenewalFixture;
-beforeAll(async () => {
-  fixture = await startRenewals();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startRenewals);
 beforeEach(async () => {
   await fixture.base.setClockAhead(0);
   // A number is one card in all tests.

@@ -1,20 +1,17 @@
 /** A thousand renewals, each asked for by two keys at once; of every fifth the process that began it has died before. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
+import { forFile } from "../../../dev/testing/for-file.ts";
 import { encodeId } from "../../../platform/ids.ts";
 import type { Core } from "../../core.ts";
 import type { PaymentSession } from "../../rows/entities.ts";
 import { recoverSessionsOnce } from "../../submit-payment.ts";
-import { type RenewalFixture, startRenewals } from "./renewals.fixture.ts";
+import { startRenewals } from "./renewals.fixture.ts";
 
 const renewals = 1_000;
 const agreements = 20;
 const atOnce = 25;
 
-let fixture: RenewalFixture;
-beforeAll(async () => {
-  fixture = await startRenewals();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startRenewals);
 
 /** Runs work for each, so many at once. */
 async function inGroups<One>(all: readonly One[], work: (one: One) => Promise<void>): Promise<void> {

@@ -1,18 +1,15 @@
 /** Renewals after a restore: what the lost database charged is found under the same names, and nothing is charged twice. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { forFile } from "../../../dev/testing/for-file.ts";
 import { declareRestore } from "../../../oversight/declare-restore.ts";
 import { encodeId } from "../../../platform/ids.ts";
 import { attemptIdOf, deriveId } from "../../record/open-attempt.ts";
 import type { PaymentSession } from "../../rows/entities.ts";
 import { itemsOf } from "../../scenarios/recovery.fixture.ts";
 import * as restore from "../../scenarios/restore.fixture.ts";
-import { type RenewalFixture, startRenewals } from "./renewals.fixture.ts";
+import { startRenewals } from "./renewals.fixture.ts";
 
-let fixture: RenewalFixture;
-beforeAll(async () => {
-  fixture = await startRenewals();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startRenewals);
 beforeEach(async () => {
   await fixture.base.setClockAhead(0);
   await fixture.base.asOwner.query(
