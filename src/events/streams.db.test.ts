@@ -13,7 +13,8 @@ import {
 } from "nats";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { PrivateNats } from "../demo/private-nats.ts";
-import { type LimitedNats, startLimitedNats } from "../dev/testing/events/limited-nats.ts";
+import { startLimitedNats } from "../dev/testing/events/limited-nats.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { startTestNats } from "../dev/testing/nats.ts";
 import { type NatsLink, openNats } from "../platform/nats.ts";
 import { StreamRefused } from "./stream-refused.ts";
@@ -153,7 +154,7 @@ describe("ensureEventStream()", () => {
   });
 });
 
-describe("ensureEventStream() under an account's limits", () => {
+describe("ensureEventStream() under an account's limits", async () => {
   const jetstream = "jetstream: {store_dir: STORE, max_mem: 1048576, max_file: 34359738368}";
   const accounts = {
     without: "",
@@ -162,11 +163,7 @@ describe("ensureEventStream() under an account's limits", () => {
     roomy: "jetstream: {max_mem: 1048576, max_file: 4294967296, max_streams: 4, max_consumers: 4},",
     busy: "jetstream: {max_mem: 0, max_file: 2147483648, max_streams: 2, max_consumers: 1},",
   };
-  let limited: LimitedNats;
-  beforeAll(async () => {
-    limited = await startLimitedNats(jetstream, accounts);
-  });
-  afterAll(() => limited.stop());
+  const limited = await forFile(() => startLimitedNats(jetstream, accounts), "stop");
 
   async function refusalIn(
     account: string,

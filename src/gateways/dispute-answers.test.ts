@@ -1,7 +1,8 @@
 /** Answers to disputes as each gateway takes them, at its emulator and against its own files. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { emulatorAccounts } from "../dev/testing/emulator-accounts.ts";
-import { type GatewayHarness, holdPayment, startGatewayHarness } from "../dev/testing/gateway-harness.ts";
+import { forFile } from "../dev/testing/for-file.ts";
+import { holdPayment, startGatewayHarness } from "../dev/testing/gateway-harness.ts";
 import type { SpecName } from "../dev/testing/gateways/gateway-spec.ts";
 import { Secret } from "../platform/secrets.ts";
 import { AdyenConnector } from "./adyen/connector.ts";
@@ -55,15 +56,11 @@ const rows: readonly Row[] = [
   },
 ];
 
-describe.each(rows)("answers to disputes at $gateway", ({ gateway, defense, document, ...subject }) => {
-  let harness: GatewayHarness;
+describe.each(rows)("answers to disputes at $gateway", async ({ gateway, defense, document, ...subject }) => {
+  const given = Object.entries(emulatorAccounts[gateway].credentials("test_conformance0"));
+  const credentials = Object.fromEntries(given.map(([name, value]) => [name, new Secret(value)]));
+  const harness = await forFile(() => startGatewayHarness({ ...subject, credentials }));
   let counted = 0;
-  beforeAll(async () => {
-    const given = Object.entries(emulatorAccounts[gateway].credentials("test_conformance0"));
-    const credentials = Object.fromEntries(given.map(([name, value]) => [name, new Secret(value)]));
-    harness = await startGatewayHarness({ ...subject, credentials });
-  });
-  afterAll(() => harness.close());
   afterEach(async () => {
     harness.replaceWith(() => undefined);
     await harness.sandbox.setClockAhead(0);

@@ -1,7 +1,8 @@
 /** Disputes as each gateway that is read lists them, at its emulator and against its own files. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { emulatorAccounts } from "../dev/testing/emulator-accounts.ts";
-import { type GatewayHarness, holdPayment, startGatewayHarness } from "../dev/testing/gateway-harness.ts";
+import { forFile } from "../dev/testing/for-file.ts";
+import { holdPayment, startGatewayHarness } from "../dev/testing/gateway-harness.ts";
 import type { SpecName } from "../dev/testing/gateways/gateway-spec.ts";
 import { Secret } from "../platform/secrets.ts";
 import type { CapturedPayment, Connector } from "./connector.ts";
@@ -34,14 +35,10 @@ const rows: readonly Row[] = [
   },
 ];
 
-describe.each(rows)("the disputes of $gateway", ({ gateway, ...subject }) => {
-  let harness: GatewayHarness;
-  beforeAll(async () => {
-    const given = Object.entries(emulatorAccounts[gateway].credentials("test_conformance0"));
-    const credentials = Object.fromEntries(given.map(([name, value]) => [name, new Secret(value)]));
-    harness = await startGatewayHarness({ ...subject, credentials });
-  });
-  afterAll(() => harness.close());
+describe.each(rows)("the disputes of $gateway", async ({ gateway, ...subject }) => {
+  const given = Object.entries(emulatorAccounts[gateway].credentials("test_conformance0"));
+  const credentials = Object.fromEntries(given.map(([name, value]) => [name, new Secret(value)]));
+  const harness = await forFile(() => startGatewayHarness({ ...subject, credentials }));
   afterEach(async () => {
     harness.replaceWith(() => undefined);
     harness.spoilWith((honest) => honest);

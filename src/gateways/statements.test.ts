@@ -2,9 +2,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { emulatorAccounts } from "../dev/testing/emulator-accounts.ts";
-import { type GatewayHarness, holdPayment, startGatewayHarness } from "../dev/testing/gateway-harness.ts";
+import { forFile } from "../dev/testing/for-file.ts";
+import { holdPayment, startGatewayHarness } from "../dev/testing/gateway-harness.ts";
 import type { SpecName } from "../dev/testing/gateways/gateway-spec.ts";
 import { GatewayHttp } from "../platform/outbound-http.ts";
 import { Secret } from "../platform/secrets.ts";
@@ -49,15 +50,11 @@ const rows: readonly Row[] = [
   },
 ];
 
-describe.each(rows)("the statements of $gateway", ({ gateway, more, ...subject }) => {
-  let harness: GatewayHarness;
+describe.each(rows)("the statements of $gateway", async ({ gateway, more, ...subject }) => {
+  const given = Object.entries({ ...emulatorAccounts[gateway].credentials("test_conformance0"), ...more });
+  const credentials = Object.fromEntries(given.map(([name, value]) => [name, new Secret(value)]));
+  const harness = await forFile(() => startGatewayHarness({ ...subject, credentials }));
   let aheadMs = 0;
-  beforeAll(async () => {
-    const given = Object.entries({ ...emulatorAccounts[gateway].credentials("test_conformance0"), ...more });
-    const credentials = Object.fromEntries(given.map(([name, value]) => [name, new Secret(value)]));
-    harness = await startGatewayHarness({ ...subject, credentials });
-  });
-  afterAll(() => harness.close());
   afterEach(() => harness.replaceWith(() => undefined));
   const wait = (ms: number) => {
     aheadMs += ms;

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { withShared } from "../../dev/testing/gateways/gateway-spec.ts";
 import type { GatewayReply } from "../../platform/outbound-http.ts";
 import type { CapturedPayment, RefundReason } from "../connector.ts";
-import { type AdyenHarness, startAdyenHarness } from "./adyen.fixture.ts";
+import { startAdyenHarness } from "./adyen.fixture.ts";
 import { readRefund } from "./refunds.ts";
 
 const gatewayReference = "993617894903480A";
@@ -72,12 +73,8 @@ withShared<Examples>("adyen", ({ components: { examples } }) => {
   });
 });
 
-describe("AdyenRefunds", () => {
-  let adyen: AdyenHarness;
-  beforeAll(async () => {
-    adyen = await startAdyenHarness();
-  });
-  afterAll(() => adyen.close());
+describe("AdyenRefunds", async () => {
+  const adyen = await forFile(startAdyenHarness);
 
   it.each<[RefundReason, string]>([
     ["requested_by_customer", "CUSTOMER REQUEST"],

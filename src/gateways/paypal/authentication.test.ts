@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type GatewayHarness, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
+import { startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import type { GatewayReply } from "../../platform/outbound-http.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { readAuthorized, readCompleted } from "./answers.ts";
@@ -115,10 +116,9 @@ describe("readAction()", () => {
   });
 });
 
-describe("PayPalConnector with a customer", () => {
-  let harness: GatewayHarness;
-  beforeAll(async () => {
-    harness = await startGatewayHarness({
+describe("PayPalConnector with a customer", async () => {
+  const harness = await forFile(() =>
+    startGatewayHarness({
       connect: (parts: PayPalParts) => new PayPalConnector(parts),
       credentials: {
         clientId: new Secret("ClientOfTheBench_test_bench"),
@@ -126,9 +126,8 @@ describe("PayPalConnector with a customer", () => {
       },
       specs: ["paypal-orders", "paypal-payments"],
       unlisted: [/^POST \/v1\/oauth2\/token$/],
-    });
-  });
-  afterAll(() => harness.close());
+    }),
+  );
 
   const returnUrl = "https://pay.example/authentication/test/return/att_1";
   const browser = { javaEnabled: false, colorDepth: 24, screenWidth: 1_280, screenHeight: 800, language: "de" };

@@ -1,4 +1,5 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import {
   approvedCard,
   type GatewayHarness,
@@ -101,12 +102,8 @@ const capturedOnce = {
   networkTransactionId: expect.stringMatching(/./),
 };
 
-describe("PayPalConnector", () => {
-  let harness: GatewayHarness;
-  beforeAll(async () => {
-    harness = await startGatewayHarness(subject);
-  });
-  afterAll(() => harness.close());
+describe("PayPalConnector", async () => {
+  const harness = await forFile(() => startGatewayHarness(subject));
 
   const pay = async (number: string, payment = harness.newPayment(), holder = "Ada Lovelace") => {
     harness.forwarder.useCard(number);

@@ -1,10 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import {
-  type GatewayHarness,
-  holdPayment,
-  type Spoil,
-  startGatewayHarness,
-} from "../../dev/testing/gateway-harness.ts";
+import { beforeEach, describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
+import { holdPayment, type Spoil, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import { withShared } from "../../dev/testing/gateways/gateway-spec.ts";
 import type { GatewayReply } from "../../platform/outbound-http.ts";
 import { Secret } from "../../platform/secrets.ts";
@@ -100,7 +96,7 @@ const changingOrders =
     return { status, headers, body: JSON.stringify(order) };
   };
 
-describe("PayPalRefunds", () => {
+describe("PayPalRefunds", async () => {
   const subject = {
     connect: (parts: PayPalParts) => new PayPalConnector(parts),
     credentials: {
@@ -110,15 +106,11 @@ describe("PayPalRefunds", () => {
     specs: ["paypal-orders", "paypal-payments"],
     unlisted: [/^POST \/v1\/oauth2\/token$/],
   } as const;
-  let harness: GatewayHarness;
-  beforeAll(async () => {
-    harness = await startGatewayHarness(subject);
-  });
+  const harness = await forFile(() => startGatewayHarness(subject));
   beforeEach(() => {
     harness.spoilWith((honest) => honest);
     harness.replaceWith(() => undefined);
   });
-  afterAll(() => harness.close());
 
   const capture = async () => {
     const hold = await holdPayment(harness, harness.newPayment());

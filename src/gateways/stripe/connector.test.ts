@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import {
   approvedCard,
   type GatewayHarness,
@@ -108,12 +109,8 @@ describeConformance({
 
 const capturedOnce = { type: "done", captureReference: expect.stringMatching(/^ch_/) };
 
-describe("StripeConnector", () => {
-  let harness: GatewayHarness;
-  beforeAll(async () => {
-    harness = await startGatewayHarness(subject);
-  });
-  afterAll(() => harness.close());
+describe("StripeConnector", async () => {
+  const harness = await forFile(() => startGatewayHarness(subject));
 
   it("forbids a challenge of Stripe's where it gets a proof", async () => {
     const proof = { version: "2.2.0", transStatus: "Y", directoryStatus: "Y", eci: "05", cryptogram: "c" };

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { CardForwarder } from "../../card-vault/card-vault.ts";
-import { type GatewayHarness, holdPayment, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
+import { holdPayment, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { findCredentialProblems } from "../check-credentials.ts";
@@ -17,12 +18,10 @@ const subject = {
 const yesterday = () => new Date(Date.now() - 25 * 60 * 60 * 1_000);
 const yesterdayMs = 25 * 60 * 60 * 1_000;
 
-describe("StripeConnector's preparations", () => {
-  let harness: GatewayHarness;
-  beforeAll(async () => {
-    harness = await startGatewayHarness({ ...subject, spoils: /^POST \/v1\/payment_(methods|intents)$/ });
-  });
-  afterAll(() => harness.close());
+describe("StripeConnector's preparations", async () => {
+  const harness = await forFile(() =>
+    startGatewayHarness({ ...subject, spoils: /^POST \/v1\/payment_(methods|intents)$/ }),
+  );
 
   it.each([
     ["a reset", () => "reset" as const],
@@ -185,15 +184,13 @@ describe("StripeConnector.verify()", () => {
   });
 });
 
-describe("a restricted key", () => {
-  let harness: GatewayHarness;
-  beforeAll(async () => {
-    harness = await startGatewayHarness({
+describe("a restricted key", async () => {
+  const harness = await forFile(() =>
+    startGatewayHarness({
       ...subject,
       credentials: { secretKey: new Secret("rk_test_restrictedkey") },
-    });
-  });
-  afterAll(() => harness.close());
+    }),
+  );
   const failed = async () =>
     (await harness.connector.verify(harness.call(""))).filter(({ state }) => state !== "passed");
   const account = "test_restrictedkey";

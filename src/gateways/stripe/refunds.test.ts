@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type GatewayHarness, holdPayment, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
+import { holdPayment, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import { withShared } from "../../dev/testing/gateways/gateway-spec.ts";
 import type { GatewayReply } from "../../platform/outbound-http.ts";
 import { Secret } from "../../platform/secrets.ts";
@@ -102,17 +103,13 @@ withShared<{ resources: { refund: object } }>("stripe-fixtures", ({ resources })
   });
 });
 
-describe("StripeRefunds", () => {
+describe("StripeRefunds", async () => {
   const subject = {
     connect: (parts: StripeParts) => new StripeConnector(parts),
     credentials: { secretKey: new Secret("sk_test_conformance") },
     specs: ["stripe"],
   } as const;
-  let harness: GatewayHarness;
-  beforeAll(async () => {
-    harness = await startGatewayHarness(subject);
-  });
-  afterAll(() => harness.close());
+  const harness = await forFile(() => startGatewayHarness(subject));
 
   const capture = async (): Promise<CapturedPayment> => {
     const hold = await holdPayment(harness, harness.newPayment());

@@ -1,10 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  approvedCard,
-  type GatewayHarness,
-  holdPayment,
-  startGatewayHarness,
-} from "../../../dev/testing/gateway-harness.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../../dev/testing/for-file.ts";
+import { approvedCard, holdPayment, startGatewayHarness } from "../../../dev/testing/gateway-harness.ts";
 import { describeConformance } from "../../../dev/testing/gateways/connector.conformance.ts";
 import { Secret } from "../../../platform/secrets.ts";
 import { SandboxAConnector } from "./connector.ts";
@@ -89,12 +85,8 @@ describeConformance({
   },
 });
 
-describe("SandboxAConnector", () => {
-  let harness: GatewayHarness;
-  beforeAll(async () => {
-    harness = await startGatewayHarness(subject);
-  });
-  afterAll(() => harness.close());
+describe("SandboxAConnector", async () => {
+  const harness = await forFile(() => startGatewayHarness(subject));
 
   const authorize = async (number: string, payment = harness.newPayment(), signal?: AbortSignal) => {
     harness.forwarder.useCard(number);
