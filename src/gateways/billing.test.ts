@@ -1,41 +1,10 @@
 /** Tests what each gateway gets of an order's details, in its own fields, and that its specification admits it. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type GatewayHarness, holdPayment, startGatewayHarness } from "../dev/testing/gateway-harness.ts";
-import { Secret } from "../platform/secrets.ts";
-import { subject as adyen } from "./adyen/adyen.fixture.ts";
 import type { AuthorizeRequest, BillingAddress } from "./connector.ts";
-import { PayPalConnector } from "./paypal/connector.ts";
-import { SandboxAConnector } from "./sandbox/a/connector.ts";
-import { SandboxBConnector } from "./sandbox/b/connector.ts";
-import type { ConnectorParts } from "./sandbox/connector-parts.ts";
-import { StripeConnector } from "./stripe/connector.ts";
+import { subjects } from "./subjects.fixture.ts";
 
-const stripe = {
-  connect: (parts: ConnectorParts) => new StripeConnector(parts),
-  credentials: { secretKey: new Secret("sk_test_conformance") },
-  specs: ["stripe"],
-} as const;
-const paypal = {
-  connect: (parts: ConnectorParts) => new PayPalConnector(parts),
-  credentials: {
-    clientId: new Secret("ClientOfConformance_test_conformance"),
-    clientSecret: new Secret("SecretOfConformance0"),
-  },
-  specs: ["paypal-orders", "paypal-payments"],
-  unlisted: [/^POST \/v1\/oauth2\/token$/],
-} as const;
-const sandboxA = {
-  connect: (parts: ConnectorParts) => new SandboxAConnector(parts),
-  credentials: { apiKey: new Secret("sandbox_test_conformance") },
-};
-const sandboxB = {
-  connect: (parts: ConnectorParts) => new SandboxBConnector(parts),
-  credentials: {
-    apiKey: new Secret("sandbox_test_conformance"),
-    merchantAccount: new Secret("test_conformance"),
-    notificationHmacKey: new Secret("0F".repeat(32)),
-  },
-};
+const { STRIPE: stripe, ADYEN: adyen, PAYPAL: paypal, SANDBOX_A: sandboxA, SANDBOX_B: sandboxB } = subjects;
 
 const home: BillingAddress = {
   line1: "Hauptstraße 12a",

@@ -1,65 +1,26 @@
 /** Answers to disputes as each gateway takes them, at its emulator and against its own files. */
 import { afterEach, describe, expect, it } from "vitest";
-import { emulatorAccounts } from "../dev/testing/emulator-accounts.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { holdPayment, startGatewayHarness } from "../dev/testing/gateway-harness.ts";
-import type { SpecName } from "../dev/testing/gateways/gateway-spec.ts";
-import { Secret } from "../platform/secrets.ts";
-import { AdyenConnector } from "./adyen/connector.ts";
-import type { CapturedPayment, Connector } from "./connector.ts";
+import type { CapturedPayment } from "./connector.ts";
 import type { Evidence } from "./dispute-answers.ts";
-import { PayPalConnector } from "./paypal/connector.ts";
-import { SandboxAConnector } from "./sandbox/a/connector.ts";
-import { SandboxBConnector } from "./sandbox/b/connector.ts";
-import type { ConnectorParts } from "./sandbox/connector-parts.ts";
 import { disputeCards } from "./sandbox/dispute-cards.ts";
-import { StripeConnector } from "./stripe/connector.ts";
+import { subjects } from "./subjects.fixture.ts";
 
 const second = 1_000;
 const day = 24 * 60 * 60 * second;
 
-type Row = {
-  readonly gateway: "STRIPE" | "ADYEN" | "PAYPAL" | "SANDBOX_A" | "SANDBOX_B";
-  readonly connect: (parts: ConnectorParts) => Connector;
-  readonly specs?: readonly SpecName[];
-  readonly unlisted?: readonly RegExp[];
-  readonly defense?: string;
-  readonly document: string;
-};
-const rows: readonly Row[] = [
-  { gateway: "SANDBOX_A", connect: (parts) => new SandboxAConnector(parts), document: "receipt" },
-  {
-    gateway: "SANDBOX_B",
-    connect: (parts) => new SandboxBConnector(parts),
-    defense: "SUPPLYDEFENSEMATERIAL",
-    document: "DefenseMaterial",
-  },
-  {
-    gateway: "STRIPE",
-    connect: (parts) => new StripeConnector(parts),
-    specs: ["stripe", "stripe-disputes"],
-    document: "receipt",
-  },
-  {
-    gateway: "ADYEN",
-    connect: (parts) => new AdyenConnector(parts),
-    specs: ["adyen", "adyen-disputes"],
-    defense: "SUPPLYDEFENSEMATERIAL",
-    document: "DefenseMaterial",
-  },
-  {
-    gateway: "PAYPAL",
-    connect: (parts) => new PayPalConnector(parts),
-    specs: ["paypal-orders", "paypal-payments", "paypal-disputes", "paypal-reporting"],
-    unlisted: [/^POST \/v1\/oauth2\/token$/],
-    document: "OTHER",
-  },
+const defense = "SUPPLYDEFENSEMATERIAL";
+const rows: readonly { gateway: keyof typeof subjects; defense?: string; document: string }[] = [
+  { gateway: "SANDBOX_A", document: "receipt" },
+  { gateway: "SANDBOX_B", defense, document: "DefenseMaterial" },
+  { gateway: "STRIPE", document: "receipt" },
+  { gateway: "ADYEN", defense, document: "DefenseMaterial" },
+  { gateway: "PAYPAL", document: "OTHER" },
 ];
 
-describe.each(rows)("answers to disputes at $gateway", async ({ gateway, defense, document, ...subject }) => {
-  const given = Object.entries(emulatorAccounts[gateway].credentials("test_conformance0"));
-  const credentials = Object.fromEntries(given.map(([name, value]) => [name, new Secret(value)]));
-  const harness = await forFile(() => startGatewayHarness({ ...subject, credentials }));
+describe.each(rows)("answers to disputes at $gateway", async ({ gateway, defense, document }) => {
+  const harness = await forFile(() => startGatewayHarness(subjects[gateway]));
   let counted = 0;
   afterEach(async () => {
     harness.replaceWith(() => undefined);

@@ -1,44 +1,19 @@
 /** Disputes as each gateway that is read lists them, at its emulator and against its own files. */
 import { afterEach, describe, expect, it } from "vitest";
-import { emulatorAccounts } from "../dev/testing/emulator-accounts.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { holdPayment, startGatewayHarness } from "../dev/testing/gateway-harness.ts";
-import type { SpecName } from "../dev/testing/gateways/gateway-spec.ts";
-import { Secret } from "../platform/secrets.ts";
-import type { CapturedPayment, Connector } from "./connector.ts";
+import type { CapturedPayment } from "./connector.ts";
 import type { DisputePage, DisputeReading } from "./dispute-readings.ts";
-import { PayPalConnector } from "./paypal/connector.ts";
-import { SandboxAConnector } from "./sandbox/a/connector.ts";
-import type { ConnectorParts } from "./sandbox/connector-parts.ts";
 import { disputeCards } from "./sandbox/dispute-cards.ts";
-import { StripeConnector } from "./stripe/connector.ts";
+import { subjects } from "./subjects.fixture.ts";
 
 const second = 1_000;
 const day = 24 * 60 * 60 * second;
 const longAgo = new Date(0);
 const never = async () => undefined;
 
-type Row = {
-  readonly gateway: "STRIPE" | "PAYPAL" | "SANDBOX_A";
-  readonly connect: (parts: ConnectorParts) => Connector;
-  readonly specs?: readonly SpecName[];
-  readonly unlisted?: readonly RegExp[];
-};
-const rows: readonly Row[] = [
-  { gateway: "SANDBOX_A", connect: (parts) => new SandboxAConnector(parts) },
-  { gateway: "STRIPE", connect: (parts) => new StripeConnector(parts), specs: ["stripe", "stripe-disputes"] },
-  {
-    gateway: "PAYPAL",
-    connect: (parts) => new PayPalConnector(parts),
-    specs: ["paypal-orders", "paypal-payments", "paypal-disputes", "paypal-reporting"],
-    unlisted: [/^POST \/v1\/oauth2\/token$/],
-  },
-];
-
-describe.each(rows)("the disputes of $gateway", async ({ gateway, ...subject }) => {
-  const given = Object.entries(emulatorAccounts[gateway].credentials("test_conformance0"));
-  const credentials = Object.fromEntries(given.map(([name, value]) => [name, new Secret(value)]));
-  const harness = await forFile(() => startGatewayHarness({ ...subject, credentials }));
+describe.each(["SANDBOX_A", "STRIPE", "PAYPAL"] as const)("the disputes of %s", async (gateway) => {
+  const harness = await forFile(() => startGatewayHarness(subjects[gateway]));
   afterEach(async () => {
     harness.replaceWith(() => undefined);
     harness.spoilWith((honest) => honest);

@@ -3,57 +3,27 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterEach, describe, expect, it } from "vitest";
-import { emulatorAccounts } from "../dev/testing/emulator-accounts.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { holdPayment, startGatewayHarness } from "../dev/testing/gateway-harness.ts";
-import type { SpecName } from "../dev/testing/gateways/gateway-spec.ts";
 import { GatewayHttp } from "../platform/outbound-http.ts";
 import { Secret } from "../platform/secrets.ts";
 import { AdyenConnector } from "./adyen/connector.ts";
 import { signNotification } from "./adyen/notification-signature.ts";
 import { adyenStatements, isReportName } from "./adyen/settlement.ts";
-import type { CapturedPayment, Connector } from "./connector.ts";
-import { PayPalConnector } from "./paypal/connector.ts";
-import { SandboxAConnector } from "./sandbox/a/connector.ts";
-import { SandboxBConnector } from "./sandbox/b/connector.ts";
-import type { ConnectorParts } from "./sandbox/connector-parts.ts";
+import type { CapturedPayment } from "./connector.ts";
 import { disputeCards } from "./sandbox/dispute-cards.ts";
 import type { ListedStatements, ReportedStatements, ReportRow, StatementLine } from "./statements.ts";
-import { StripeConnector } from "./stripe/connector.ts";
+import { subjects } from "./subjects.fixture.ts";
 
 const second = 1_000;
 const day = 24 * 60 * 60 * second;
 
-type Row = {
-  readonly gateway: "STRIPE" | "ADYEN" | "PAYPAL" | "SANDBOX_A" | "SANDBOX_B";
-  readonly connect: (parts: ConnectorParts) => Connector;
-  readonly specs?: readonly SpecName[];
-  readonly unlisted?: readonly RegExp[];
-  readonly more?: Readonly<Record<string, string>>;
-};
-const rows: readonly Row[] = [
-  { gateway: "SANDBOX_A", connect: (parts) => new SandboxAConnector(parts) },
-  { gateway: "SANDBOX_B", connect: (parts) => new SandboxBConnector(parts) },
-  { gateway: "STRIPE", connect: (parts) => new StripeConnector(parts), specs: ["stripe", "stripe-disputes"] },
-  {
-    gateway: "ADYEN",
-    connect: (parts) => new AdyenConnector(parts),
-    specs: ["adyen", "adyen-disputes"],
-    unlisted: [/^GET \/reports\/download\//],
-    more: { reportUser: "report@Company.Sandbox", reportPassword: "secret" },
-  },
-  {
-    gateway: "PAYPAL",
-    connect: (parts) => new PayPalConnector(parts),
-    specs: ["paypal-orders", "paypal-payments", "paypal-disputes", "paypal-reporting"],
-    unlisted: [/^POST \/v1\/oauth2\/token$/],
-  },
-];
+const gateways = ["SANDBOX_A", "SANDBOX_B", "STRIPE", "ADYEN", "PAYPAL"] as const;
+const reporting = { reportUser: new Secret("report@Company.Sandbox"), reportPassword: new Secret("secret") };
 
-describe.each(rows)("the statements of $gateway", async ({ gateway, more, ...subject }) => {
-  const given = Object.entries({ ...emulatorAccounts[gateway].credentials("test_conformance0"), ...more });
-  const credentials = Object.fromEntries(given.map(([name, value]) => [name, new Secret(value)]));
-  const harness = await forFile(() => startGatewayHarness({ ...subject, credentials }));
+describe.each(gateways)("the statements of %s", async (gateway) => {
+  const credentials = { ...subjects[gateway].credentials, ...(gateway === "ADYEN" && reporting) };
+  const harness = await forFile(() => startGatewayHarness({ ...subjects[gateway], credentials }));
   let aheadMs = 0;
   afterEach(() => harness.replaceWith(() => undefined));
   const wait = (ms: number) => {

@@ -2,30 +2,17 @@
 
 import { holdPayment, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import { Receiver } from "../../dev/testing/receiver.ts";
-import { Secret } from "../../platform/secrets.ts";
 import type { Notification } from "../connector.ts";
-import type { AdyenParts } from "./api.ts";
-import { AdyenConnector } from "./connector.ts";
+import { account, hmacKey, subjects } from "../subjects.fixture.ts";
 
-const hmacKey = "ab".repeat(32);
-
-/** The connector and its credentials; every request and answer is checked against Adyen's OpenAPI file. */
-export const subject = {
-  connect: (parts: AdyenParts) => new AdyenConnector(parts),
-  credentials: {
-    apiKey: new Secret("AQEconformance/of-the=bench"),
-    merchantAccount: new Secret("test_conformance"),
-    hmacKey: new Secret(hmacKey),
-  },
-  specs: ["adyen"],
-} as const;
+export const subject = subjects.ADYEN;
 
 export type AdyenHarness = Awaited<ReturnType<typeof startAdyenHarness>>;
 
 export async function startAdyenHarness() {
   const harness = await startGatewayHarness(subject);
   const intake = await Receiver.start();
-  await harness.sandbox.setAccount("test_conformance", { notificationUrl: intake.url, hmacKey });
+  await harness.sandbox.setAccount(account, { notificationUrl: intake.url, hmacKey });
   return {
     harness,
     hold: () => holdPayment(harness, harness.newPayment()),

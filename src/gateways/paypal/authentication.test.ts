@@ -2,11 +2,9 @@ import { describe, expect, it } from "vitest";
 import { forFile } from "../../dev/testing/for-file.ts";
 import { startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import type { GatewayReply } from "../../platform/outbound-http.ts";
-import { Secret } from "../../platform/secrets.ts";
+import { subjects } from "../subjects.fixture.ts";
 import { readAuthorized, readCompleted } from "./answers.ts";
-import type { PayPalParts } from "./api.ts";
 import { readAction, readAuthenticated } from "./authentication.ts";
-import { PayPalConnector } from "./connector.ts";
 
 const orderId = "5O190127TN364715T";
 const attempt = { attemptReference: "att_1", amountMinor: 1099, currency: "USD" };
@@ -117,17 +115,7 @@ describe("readAction()", () => {
 });
 
 describe("PayPalConnector with a customer", async () => {
-  const harness = await forFile(() =>
-    startGatewayHarness({
-      connect: (parts: PayPalParts) => new PayPalConnector(parts),
-      credentials: {
-        clientId: new Secret("ClientOfTheBench_test_bench"),
-        clientSecret: new Secret("SecretOfTheBench0000"),
-      },
-      specs: ["paypal-orders", "paypal-payments"],
-      unlisted: [/^POST \/v1\/oauth2\/token$/],
-    }),
-  );
+  const harness = await forFile(() => startGatewayHarness(subjects.PAYPAL));
 
   const returnUrl = "https://pay.example/authentication/test/return/att_1";
   const browser = { javaEnabled: false, colorDepth: 24, screenWidth: 1_280, screenHeight: 800, language: "de" };

@@ -8,20 +8,11 @@ import {
 } from "../../dev/testing/gateway-harness.ts";
 import { describeConformance } from "../../dev/testing/gateways/connector.conformance.ts";
 import { Secret } from "../../platform/secrets.ts";
-import type { PayPalParts } from "./api.ts";
-import { PayPalConnector } from "./connector.ts";
+import { subjects } from "../subjects.fixture.ts";
 import { currencies, toMoney } from "./currencies.ts";
 import { declines } from "./declines.ts";
 
-const subject = {
-  connect: (parts: PayPalParts) => new PayPalConnector(parts),
-  credentials: {
-    clientId: new Secret("ClientOfConformance_test_conformance"),
-    clientSecret: new Secret("SecretOfConformance0"),
-  },
-  specs: ["paypal-orders", "paypal-payments", "paypal-disputes", "paypal-reporting"],
-  unlisted: [/^POST \/v1\/oauth2\/token$/],
-} as const;
+const subject = subjects.PAYPAL;
 
 const errorNames: Readonly<Record<number, string>> = {
   400: "INVALID_REQUEST",

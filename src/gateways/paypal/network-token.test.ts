@@ -3,20 +3,9 @@ import { forFile } from "../../dev/testing/for-file.ts";
 import { startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { AuthorizeRequest } from "../connector.ts";
-import type { PayPalParts } from "./api.ts";
-import { PayPalConnector } from "./connector.ts";
+import { subjects } from "../subjects.fixture.ts";
 
-const harness = await forFile(() =>
-  startGatewayHarness({
-    connect: (parts: PayPalParts) => new PayPalConnector(parts),
-    credentials: {
-      clientId: new Secret("ClientOfConformance_test_conformance"),
-      clientSecret: new Secret("SecretOfConformance0"),
-    },
-    specs: ["paypal-orders", "paypal-payments"],
-    unlisted: [/^POST \/v1\/oauth2\/token$/],
-  }),
-);
+const harness = await forFile(() => startGatewayHarness(subjects.PAYPAL));
 
 async function pay(number: string, payment: AuthorizeRequest) {
   harness.forwarder.useCard(number);

@@ -3,22 +3,13 @@ import type { CardForwarder } from "../../card-vault/card-vault.ts";
 import { forFile } from "../../dev/testing/for-file.ts";
 import { startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import { encodeId } from "../../platform/ids.ts";
-import { Secret } from "../../platform/secrets.ts";
 import { findCredentialProblems } from "../check-credentials.ts";
 import type { VerifyRow } from "../connector.ts";
+import { account, subjects } from "../subjects.fixture.ts";
 import type { PayPalParts } from "./api.ts";
-import { PayPalConnector } from "./connector.ts";
 import { mayBeForgotten } from "./key-life.ts";
 
-const subject = {
-  connect: (parts: PayPalParts) => new PayPalConnector(parts),
-  credentials: {
-    clientId: new Secret("ClientOfPreparation_test_preparation"),
-    clientSecret: new Secret("SecretOfPreparation0"),
-  },
-  specs: ["paypal-orders", "paypal-payments", "paypal-disputes", "paypal-reporting"],
-  unlisted: [/^POST \/v1\/oauth2\/token$/],
-} as const;
+const subject = subjects.PAYPAL;
 
 const hourMs = 60 * 60 * 1_000;
 
@@ -176,9 +167,9 @@ describe("PayPalConnector.verify()", () => {
     const revoked = await harness.connector.verify(harness.call(""));
     harness.replaceWith(() => undefined);
     expect(stateOf(revoked, "credentials")).toMatchObject({ state: "failed" });
-    await harness.sandbox.setAccount("test_preparation", { manualCapture: false });
+    await harness.sandbox.setAccount(account, { manualCapture: false });
     const rows = await harness.connector.verify(harness.call(""));
-    await harness.sandbox.setAccount("test_preparation", { manualCapture: true });
+    await harness.sandbox.setAccount(account, { manualCapture: true });
     expect(stateOf(rows, "raw_cards")).toMatchObject({ state: "passed" });
     expect(stateOf(rows, "manual_capture")).toMatchObject({ state: "failed" });
   });

@@ -3,10 +3,8 @@ import { forFile } from "../../dev/testing/for-file.ts";
 import { holdPayment, type Spoil, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import { withShared } from "../../dev/testing/gateways/gateway-spec.ts";
 import type { GatewayReply } from "../../platform/outbound-http.ts";
-import { Secret } from "../../platform/secrets.ts";
 import type { CapturedPayment, RefundAtGateway } from "../connector.ts";
-import type { PayPalParts } from "./api.ts";
-import { PayPalConnector } from "./connector.ts";
+import { subjects } from "../subjects.fixture.ts";
 import { readRefund, readRefundRecord } from "./refund-answers.ts";
 
 const refund: RefundAtGateway = { refundReference: "ref_1", amountMinor: 1250, currency: "EUR" };
@@ -97,16 +95,7 @@ const changingOrders =
   };
 
 describe("PayPalRefunds", async () => {
-  const subject = {
-    connect: (parts: PayPalParts) => new PayPalConnector(parts),
-    credentials: {
-      clientId: new Secret("ClientOfConformance_test_conformance"),
-      clientSecret: new Secret("SecretOfConformance0"),
-    },
-    specs: ["paypal-orders", "paypal-payments"],
-    unlisted: [/^POST \/v1\/oauth2\/token$/],
-  } as const;
-  const harness = await forFile(() => startGatewayHarness(subject));
+  const harness = await forFile(() => startGatewayHarness(subjects.PAYPAL));
   beforeEach(() => {
     harness.spoilWith((honest) => honest);
     harness.replaceWith(() => undefined);

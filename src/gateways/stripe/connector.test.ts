@@ -8,16 +8,12 @@ import {
 } from "../../dev/testing/gateway-harness.ts";
 import { describeConformance } from "../../dev/testing/gateways/connector.conformance.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { apiVersion, type StripeParts } from "./api.ts";
-import { StripeConnector } from "./connector.ts";
+import { subjects } from "../subjects.fixture.ts";
+import { apiVersion } from "./api.ts";
 import { currencies } from "./currencies.ts";
 import { declines } from "./declines.ts";
 
-const subject = {
-  connect: (parts: StripeParts) => new StripeConnector(parts),
-  credentials: { secretKey: new Secret("sk_test_conformance") },
-  specs: ["stripe", "stripe-disputes"],
-} as const;
+const subject = subjects.STRIPE;
 
 describeConformance({
   ...subject,

@@ -6,14 +6,10 @@ import { encodeId } from "../../platform/ids.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { findCredentialProblems } from "../check-credentials.ts";
 import type { Connector } from "../connector.ts";
+import { subjects } from "../subjects.fixture.ts";
 import type { StripeParts } from "./api.ts";
-import { StripeConnector } from "./connector.ts";
 
-const subject = {
-  connect: (parts: StripeParts) => new StripeConnector(parts),
-  credentials: { secretKey: new Secret("sk_test_conformance") },
-  specs: ["stripe", "stripe-disputes"],
-} as const;
+const subject = subjects.STRIPE;
 
 const yesterday = () => new Date(Date.now() - 25 * 60 * 60 * 1_000);
 const yesterdayMs = 25 * 60 * 60 * 1_000;

@@ -3,10 +3,8 @@ import { forFile } from "../../dev/testing/for-file.ts";
 import { holdPayment, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import { withShared } from "../../dev/testing/gateways/gateway-spec.ts";
 import type { GatewayReply } from "../../platform/outbound-http.ts";
-import { Secret } from "../../platform/secrets.ts";
 import type { CapturedPayment, RefundAtGateway } from "../connector.ts";
-import type { StripeParts } from "./api.ts";
-import { StripeConnector } from "./connector.ts";
+import { subjects } from "../subjects.fixture.ts";
 import { readRefund, readRefundRecord } from "./refund-answers.ts";
 
 const captured: CapturedPayment = {
@@ -104,12 +102,7 @@ withShared<{ resources: { refund: object } }>("stripe-fixtures", ({ resources })
 });
 
 describe("StripeRefunds", async () => {
-  const subject = {
-    connect: (parts: StripeParts) => new StripeConnector(parts),
-    credentials: { secretKey: new Secret("sk_test_conformance") },
-    specs: ["stripe"],
-  } as const;
-  const harness = await forFile(() => startGatewayHarness(subject));
+  const harness = await forFile(() => startGatewayHarness(subjects.STRIPE));
 
   const capture = async (): Promise<CapturedPayment> => {
     const hold = await holdPayment(harness, harness.newPayment());

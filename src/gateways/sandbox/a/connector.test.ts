@@ -3,14 +3,11 @@ import { forFile } from "../../../dev/testing/for-file.ts";
 import { approvedCard, holdPayment, startGatewayHarness } from "../../../dev/testing/gateway-harness.ts";
 import { describeConformance } from "../../../dev/testing/gateways/connector.conformance.ts";
 import { Secret } from "../../../platform/secrets.ts";
-import { SandboxAConnector } from "./connector.ts";
+import { subjects } from "../../subjects.fixture.ts";
 import { currencies } from "./currencies.ts";
 import { declines } from "./declines.ts";
 
-const subject = {
-  connect: (parts: ConstructorParameters<typeof SandboxAConnector>[0]) => new SandboxAConnector(parts),
-  credentials: { apiKey: new Secret("sandbox_test_conformance") },
-};
+const subject = subjects.SANDBOX_A;
 
 const errorTypes: Readonly<Partial<Record<number, string>>> = {
   400: "invalid_request_error",

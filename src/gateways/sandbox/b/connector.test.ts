@@ -9,19 +9,11 @@ import { describeConformance } from "../../../dev/testing/gateways/connector.con
 import { Receiver } from "../../../dev/testing/receiver.ts";
 import { Secret } from "../../../platform/secrets.ts";
 import type { Notification } from "../../connector.ts";
-import { SandboxBConnector } from "./connector.ts";
+import { account, hmacKey, subjects } from "../../subjects.fixture.ts";
 import { currencies } from "./currencies.ts";
 import { declines } from "./declines.ts";
 
-const hmacKey = "ab".repeat(32);
-const subject = {
-  connect: (parts: ConstructorParameters<typeof SandboxBConnector>[0]) => new SandboxBConnector(parts),
-  credentials: {
-    apiKey: new Secret("sandbox_test_conformance"),
-    merchantAccount: new Secret("test_conformance"),
-    notificationHmacKey: new Secret(hmacKey),
-  },
-};
+const subject = subjects.SANDBOX_B;
 
 const models = { customer: "CardOnFile", recurring: "Subscription", instalment: "Subscription" } as const;
 const modelOf = (purpose: string) => models[purpose as keyof typeof models] ?? "UnscheduledCardOnFile";
@@ -102,7 +94,7 @@ describe("SandboxBConnector", () => {
   beforeAll(async () => {
     harness = await startGatewayHarness(subject);
     intake = await Receiver.start();
-    await harness.sandbox.setAccount("test_conformance", { notificationUrl: intake.url, hmacKey });
+    await harness.sandbox.setAccount(account, { notificationUrl: intake.url, hmacKey });
   });
   beforeEach(() => {
     harness.forwarder.useCard(approvedCard);
@@ -222,9 +214,9 @@ describe("SandboxBConnector", () => {
   });
 
   it("fails the check of the test notification while no address is set", async () => {
-    await harness.sandbox.setAccount("test_conformance", { notificationUrl: "" });
+    await harness.sandbox.setAccount(account, { notificationUrl: "" });
     const rows = await harness.connector.verify(harness.call(""));
-    await harness.sandbox.setAccount("test_conformance", { notificationUrl: intake.url });
+    await harness.sandbox.setAccount(account, { notificationUrl: intake.url });
     expect(rows).toContainEqual(expect.objectContaining({ check: "test_notification", state: "failed" }));
   });
 });
