@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   type BadBody,
   brokenTexts,
@@ -15,7 +15,6 @@ import { forFile } from "../dev/testing/for-file.ts";
 import type { appearances } from "./error-mapping.ts";
 
 const surfaces = await forFile(startSurfaces);
-afterAll(() => expect(surfaces.edge.bugs).toEqual([]));
 
 /** Returns the one code of a body with these problems: that of the problem with the highest precedence. */
 function codeOf(problems: readonly string[]): keyof typeof appearances {

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { PaymentSession } from "../core/rows/entities.ts";
 import { cards } from "../core/scenarios/core.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";
@@ -9,13 +9,10 @@ import { findDispute, listDisputes } from "../reporting/dispute-list.ts";
 import { startEdgeFixture } from "./edge.fixture.ts";
 
 const edge = await forFile(startEdgeFixture);
-afterAll(() => expect(edge.bugs).toEqual([]));
 await edge.core.setRule([]);
 
 async function paid(fields: object = {}): Promise<PaymentSession> {
-  const session = await edge.core.newSession(fields);
-  await edge.core.submit(session, cards.approved);
-  await Promise.all(edge.core.core.inFlight);
+  const session = await edge.core.pay(cards.approved, fields);
   return session;
 }
 const pathOf = ({ id }: PaymentSession) => `/payment-sessions/${encodeId("ps", id)}`;

@@ -47,6 +47,7 @@ export async function startEdgeFixture(): Promise<EdgeFixture> {
     await core.close();
     await pool.end();
     await accounts.drop();
+    if (bugs.length > 0) throw new AggregateError(bugs, "handlers have failed unexpectedly");
   });
 }
 
@@ -68,7 +69,7 @@ async function listen(parts: EdgeParts) {
 export class EdgeFixture {
   readonly core: CoreFixture;
   readonly keys: EdgeKeys;
-  /** Unexpected errors of handlers. */
+  /** Unexpected errors of handlers; `close` throws if any is left. */
   readonly bugs: unknown[];
   readonly port: number;
   readonly parts: EdgeParts;

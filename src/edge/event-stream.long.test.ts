@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { forFile } from "../dev/testing/for-file.ts";
 import { encodeCursor } from "../events/feed/cursor.ts";
 import { recordEvent, writeEventBody } from "../events/outbox.ts";
@@ -18,7 +18,6 @@ const server = await forFile(() => createGrpcServer(edge.parts, { reflection: fa
 const address = `127.0.0.1:${await server.listen(0, "127.0.0.1")}`;
 const { merchantId } = edge.core.owner;
 const { database, outbox } = edge.core.core;
-afterAll(() => expect(edge.bugs).toEqual([]));
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;

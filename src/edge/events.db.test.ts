@@ -4,7 +4,7 @@ import { connect, constants } from "node:http2";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { type Client, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import {
   EventService,
@@ -46,7 +46,6 @@ const server = await forFile(() =>
 );
 const baseUrl = `http://127.0.0.1:${await server.listen(0, "127.0.0.1")}`;
 const client = createClient(EventService, createGrpcTransport({ baseUrl }));
-afterAll(() => expect(edge.bugs).toEqual([]));
 
 const headersOf = (credential: string) => ({ headers: { authorization: `Bearer ${credential}` } });
 const token = (claim: { merchant?: string } = {}) => signInternalServiceToken(books, { environment: "test", ...claim });

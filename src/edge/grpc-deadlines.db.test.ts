@@ -1,7 +1,7 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { CheckoutService, SubmitPaymentRequestSchema } from "../../gen/payments/v1/checkout_pb.ts";
 import {
   CreatePaymentSessionRequestSchema,
@@ -25,7 +25,6 @@ const server = await forFile(() => createGrpcServer({ ...edge.parts, draining, s
 const port = await server.listen(0, "127.0.0.1");
 const wire = new WireClient(port);
 afterEach(() => edge.core.sandbox.release({}));
-afterAll(() => expect(edge.bugs).toEqual([]));
 
 /** Creates a session whose payment is blocked at the gateway, as its customer's page sees it. */
 async function held() {

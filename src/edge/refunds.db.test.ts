@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { forFile } from "../dev/testing/for-file.ts";
 import { encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
@@ -7,7 +7,6 @@ import { startEdgeFixture } from "./edge.fixture.ts";
 const edge = await forFile(startEdgeFixture);
 const body = JSON.stringify({ amountMinor: 4900, currency: "EUR", orderRef: "order-1" });
 const sessionId: string = (await edge.call("POST", "/payment-sessions", { body })).json.sessionId as string;
-afterAll(() => expect(edge.bugs).toEqual([]));
 
 const refund = (
   body: string,

