@@ -3,7 +3,6 @@ import { forFile } from "../dev/testing/for-file.ts";
 import { declareRestore } from "../oversight/declare-restore.ts";
 import { reconcileOnce } from "../oversight/reconcile.ts";
 import { encodeId } from "../platform/ids.ts";
-import { Secret } from "../platform/secrets.ts";
 import { cancelSession, captureHeld } from "./capture-later.ts";
 import { attemptIdOf } from "./record/open-attempt.ts";
 import type { PaymentSession } from "./rows/entities.ts";
@@ -12,7 +11,6 @@ import { type CoreFixture, cards, startCoreFixture } from "./scenarios/core.fixt
 import { decisionSteps, noAnswer } from "./scenarios/decision.fixture.ts";
 import { itemsOf, recover, withAnswers } from "./scenarios/recovery.fixture.ts";
 import { payUnseen, turns } from "./scenarios/restore.fixture.ts";
-import { submitPayment } from "./submit-payment.ts";
 
 const fixture = await forFile(startCoreFixture);
 
@@ -68,9 +66,7 @@ describe("a payment that is captured later", () => {
         return new Promise(() => {});
       },
     });
-    fixture.useCard(cards.approved);
-    const vaultToken = new Secret("tok_1");
-    await submitPayment(dying, { session, vaultToken, signal: AbortSignal.abort() });
+    await fixture.submitAndLeave(session, dying);
     await expect.poll(() => atGateways(session)).toEqual(["held"]);
     await fixture.sandbox.quiet();
     await fixture.setClockAhead(12 * 60);

@@ -162,9 +162,7 @@ describe("submitPayment()", () => {
 
   it("refuses another card for a session that is being paid, and for one that has ended", async () => {
     const session = await fixture.newSession();
-    await fixture.sandbox.hold("a.authorize");
-    const paying = fixture.submit(session, cards.approved);
-    await fixture.sandbox.paused({ operation: "a.authorize" });
+    const { paying } = await fixture.pauseAt("a.authorize", session);
     await expect(fixture.submit(session, cards.approved, "tok_other")).rejects.toMatchObject({
       code: "already_submitted",
     });
@@ -219,9 +217,7 @@ describe("startProcessing()", () => {
 describe("recoverSessionsOnce()", () => {
   it("fails over for a worker that died while authorizing, drops its late answer and voids its hold", async () => {
     const session = await fixture.newSession();
-    await fixture.sandbox.hold("a.authorize");
-    const dying = fixture.submit(session, cards.approved);
-    await fixture.sandbox.paused({ operation: "a.authorize" });
+    const { paying: dying } = await fixture.pauseAt("a.authorize", session);
     await fixture.lapseLease(session);
     await recoverSessionsOnce(fixture.core);
     await dying;
@@ -238,9 +234,7 @@ describe("recoverSessionsOnce()", () => {
 
   it("repeats an unanswered capture with the same key, so the money is taken once", async () => {
     const session = await fixture.newSession();
-    await fixture.sandbox.hold("a.capture");
-    const paying = fixture.submit(session, cards.approved);
-    await fixture.sandbox.paused({ operation: "a.capture" });
+    const { paying } = await fixture.pauseAt("a.capture", session);
     await fixture.lapseLease(session);
     await recoverSessionsOnce(fixture.core);
     await fixture.sandbox.release({ operation: "a.capture" });
@@ -256,9 +250,7 @@ describe("recoverSessionsOnce()", () => {
   });
 
   it("does not miss a wake that comes while its worker is about to wait", async () => {
-    const session = await fixture.newSession();
-    await fixture.submit(session, cards.allDown);
-    await Promise.all(fixture.core.inFlight);
+    const session = await fixture.pay(cards.allDown);
     const loaded = await fixture.loadSession(session);
     const { leaseEpoch: epoch } = loaded.session;
     await wakeSession(fixture.core.database, session.id);
@@ -271,9 +263,7 @@ describe("recoverSessionsOnce()", () => {
 
   it("leaves a session alone while its lease is valid", async () => {
     const session = await fixture.newSession();
-    await fixture.sandbox.hold("a.authorize");
-    const paying = fixture.submit(session, cards.approved);
-    await fixture.sandbox.paused({ operation: "a.authorize" });
+    const { paying } = await fixture.pauseAt("a.authorize", session);
     await recoverSessionsOnce(fixture.core);
     await fixture.sandbox.release({ operation: "a.authorize" });
     expect((await paying).leaseEpoch).toBe(1);

@@ -41,14 +41,7 @@ async function rulesOf(session: PaymentSession): Promise<string[]> {
 /** Makes the audit due, as if its last turn had been long ago. */
 const letAuditRun = () => asOwner("UPDATE audit_walk SET audited_at = NULL");
 
-async function paid(card: string): Promise<PaymentSession> {
-  const session = await fixture.newSession();
-  await fixture.submit(session, card);
-  await Promise.all(fixture.core.inFlight);
-  return session;
-}
-
-const failedOver = () => paid(cards.failover);
+const failedOver = () => fixture.pay(cards.failover);
 
 const authenticationOfFirst = (status: string, completedAt: string) => `
   INSERT INTO authentication (session_id, id, sequence, attempt_id, connection_id, because, status, holds_only_when_asked, action_life_ms, deadline_at, completed_at)
@@ -101,7 +94,7 @@ async function breakIt(session: PaymentSession, sql: string): Promise<void> {
 
 describe("auditOnce()", () => {
   it("finds no violation in correct payments of every outcome", async () => {
-    for (const card of Object.values(cards)) await paid(card);
+    for (const card of Object.values(cards)) await fixture.pay(card);
     await fixture.newSession();
     await letAuditRun();
     expect(await auditOnce(fixture.core)).toEqual([]);

@@ -33,9 +33,7 @@ type Paid = { session: PaymentSession; attempt: Attempt };
 
 async function paid(card: string, connection = 0): Promise<Paid> {
   await fixture.setRule([], [fixture.connectionIds[connection]!]);
-  const session = await fixture.newSession();
-  await fixture.submit(session, card);
-  await Promise.all(fixture.core.inFlight);
+  const session = await fixture.pay(card);
   return { session, attempt: (await fixture.loadSession(session)).attempts[0]! };
 }
 
@@ -208,9 +206,7 @@ describe("recordOrphan()", () => {
   it("never touches the hold of an attempt that is not final", async () => {
     await fixture.setRule([], [fixture.connectionIds[0]!]);
     const session = await fixture.newSession();
-    await fixture.sandbox.hold("a.capture");
-    const paying = fixture.submit(session, cards.approved);
-    await fixture.sandbox.paused({ operation: "a.capture" });
+    const { paying } = await fixture.pauseAt("a.capture", session);
     const attempt = (await fixture.loadSession(session)).attempts[0]!;
     expect(attempt.status).toBe("AUTHORIZED");
     const orphan = orphanOf({ session, attempt }, attempt.gatewayReference!);
@@ -332,8 +328,7 @@ async function voided(): Promise<Paid> {
     void: async () => ({ type: "done" }),
   });
   const session = await fixture.newSession();
-  fixture.useCard(cards.approved);
-  await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
+  await fixture.submitAndLeave(session, core);
   await Promise.all(core.inFlight);
   return { session, attempt: (await fixture.loadSession(session)).attempts[0]! };
 }

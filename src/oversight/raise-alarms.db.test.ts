@@ -1,6 +1,5 @@
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { closeWorkItem, listWorkItems } from "../core/record/work-items.ts";
-import type { PaymentSession } from "../core/rows/entities.ts";
 import { AuthenticationFixture, challengeAt, startProvided } from "../core/scenarios/authentication.fixture.ts";
 import { cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
 import { itemsOf, recover, withAnswers, withoutConnectors } from "../core/scenarios/recovery.fixture.ts";
@@ -11,14 +10,6 @@ const fixture = await forFile(startCoreFixture);
 beforeAll(() => fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]));
 afterEach(() => fixture.setClockAhead(0));
 
-/** Makes a payment that ended without an answer; its possible holds are being voided. */
-async function givingBack(): Promise<PaymentSession> {
-  const session = await fixture.newSession();
-  await fixture.submit(session, cards.allDown);
-  await Promise.all(fixture.core.inFlight);
-  return session;
-}
-
 async function alarmsAfter(minutes: number): Promise<void> {
   await fixture.setClockAhead(minutes);
   await raiseAlarmsOnce(fixture.core);
@@ -27,9 +18,7 @@ async function alarmsAfter(minutes: number): Promise<void> {
 describe("raiseAlarmsOnce()", () => {
   it("opens a row for a capture that is unanswered for a minute, and only resolves it on the answer", async () => {
     const session = await fixture.newSession();
-    await fixture.sandbox.hold("a.capture");
-    const paying = fixture.submit(session, cards.approved);
-    await fixture.sandbox.paused({ operation: "a.capture" });
+    const { paying } = await fixture.pauseAt("a.capture", session);
     await raiseAlarmsOnce(fixture.core);
     expect(await itemsOf(fixture, session)).toEqual([]);
     await alarmsAfter(2);
@@ -47,7 +36,7 @@ describe("raiseAlarmsOnce()", () => {
   });
 
   it("opens a row for each void that fails for an hour, not earlier, and the voids continue", async () => {
-    const session = await givingBack();
+    const session = await fixture.pay(cards.allDown);
     await alarmsAfter(58);
     expect(await itemsOf(fixture, session)).toEqual([]);
     await alarmsAfter(62);
@@ -111,7 +100,7 @@ describe("raiseAlarmsOnce()", () => {
   });
 
   it("covers an attempt whose connector is gone, which no worker can look up", async () => {
-    const session = await givingBack();
+    const session = await fixture.pay(cards.allDown);
     const core = withoutConnectors(fixture.core);
     await fixture.setClockAhead(62);
     await recover(fixture, core, session);
@@ -122,7 +111,7 @@ describe("raiseAlarmsOnce()", () => {
 
 describe("closeWorkItem()", () => {
   it("closes a row once, in a person's name, and removes it from the open rows", async () => {
-    const session = await givingBack();
+    const session = await fixture.pay(cards.allDown);
     await alarmsAfter(62);
     const [item] = await itemsOf(fixture, session);
     const close = (by: string) => closeWorkItem(fixture.core.database, { id: item!.id, by, note: "called the bank" });

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { BoundConnector, Core } from "../core/core.ts";
-import type { PaymentSession } from "../core/rows/entities.ts";
 import { cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
 import { itemsOf, replaced, withAnswers, withoutConnectors } from "../core/scenarios/recovery.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";
@@ -28,13 +27,6 @@ afterEach(async () => {
     UPDATE reconciliation_run SET started_at = started_at - interval '2 h'`);
 });
 
-async function paid(card: string = cards.approved): Promise<PaymentSession> {
-  const session = await fixture.newSession();
-  await fixture.submit(session, card);
-  await Promise.all(fixture.core.inFlight);
-  return session;
-}
-
 async function wholePass(core: Core = fixture.core): Promise<void> {
   minutes += 2;
   await fixture.setClockAhead(minutes);
@@ -54,7 +46,7 @@ function withBrokenLookUp({ connector, credentials }: BoundConnector, reference:
 
 describe("reconcileOnce()", () => {
   it("agrees with gateways about correct payments, and counts what it could see", async () => {
-    const sessions = [await paid(), await paid(cards.softDecline)];
+    const sessions = [await fixture.pay(), await fixture.pay(cards.softDecline)];
     await wholePass();
     expect(await lastRun()).toMatchObject({
       finishedAt: expect.any(Date),
@@ -70,11 +62,11 @@ describe("reconcileOnce()", () => {
 
   it("uses notifications as the look-up where a gateway cannot be read, and counts undecided attempts", async () => {
     await fixture.setRule([], [fixture.connectionIds[1]!]);
-    const reported = await paid();
+    const reported = await fixture.pay();
     const { core } = fixture;
     await expect.poll(async () => (await fixture.loadSession(reported)).session.captureConfirmed).toBe(true);
     await fixture.sandbox.hold("b.notification");
-    await paid();
+    await fixture.pay();
     await wholePass(core);
     await fixture.sandbox.release({});
     await fixture.setRule([]);
@@ -82,7 +74,7 @@ describe("reconcileOnce()", () => {
   });
 
   it("looks up by the gateway's own reference when ours finds nothing there", async () => {
-    const session = await paid();
+    const session = await fixture.pay();
     const answers: LookUpAnswer[] = [];
     const core = withAnswers(fixture.core, {
       lookUp: async (_, { gatewayReference }) => {
@@ -101,7 +93,7 @@ describe("reconcileOnce()", () => {
   });
 
   it("resolves no mismatch by the record that we know of alone", async () => {
-    const session = await paid();
+    const session = await fixture.pay();
     await wholePass(looksUp({ type: "captured", gatewayReference: "beside ours" }));
     const couldNotSearch = [
       { type: "inconclusive", reason: "no answer" },
@@ -121,7 +113,7 @@ describe("reconcileOnce()", () => {
 
   it("resolves no mismatch by one notification that agrees, besides one that differs", async () => {
     await fixture.setRule([], [fixture.connectionIds[1]!]);
-    const session = await paid();
+    const session = await fixture.pay();
     await fixture.setRule([]);
     await expect.poll(async () => (await fixture.loadSession(session)).session.captureConfirmed).toBe(true);
     const [attempt] = (await fixture.loadSession(session)).attempts;
@@ -138,14 +130,14 @@ describe("reconcileOnce()", () => {
   });
 
   it("counts an attempt without a connector as undecided, and does not fail", async () => {
-    await paid();
+    await fixture.pay();
     await wholePass(withoutConnectors(fixture.core));
     expect(await lastRun()).toMatchObject({ finishedAt: expect.any(Date), attempts: 1, read: 0, inconclusive: 1 });
   });
 
   it("finishes the pass when one attempt cannot be reconciled", async () => {
-    const broken = await paid();
-    await paid();
+    const broken = await fixture.pay();
+    await fixture.pay();
     const { attempts } = await fixture.loadSession(broken);
     const bind: Core["bind"] = async (...connection) => {
       const bound = await fixture.core.bind(...connection);
@@ -156,7 +148,7 @@ describe("reconcileOnce()", () => {
   });
 
   it("raises one alarm for a record that differs, and resolves it when it no longer does", async () => {
-    const session = await paid();
+    const session = await fixture.pay();
     await wholePass(looksUp({ type: "absent" }));
     expect(await lastRun()).toMatchObject({ mismatches: 1 });
     await fixture.asOwner.pool.query("UPDATE reconciliation_run SET started_at = started_at - interval '2 h'");
@@ -171,7 +163,7 @@ describe("reconcileOnce()", () => {
   });
 
   it("raises an alarm for money that a gateway took without an order", async () => {
-    const session = await paid(cards.softDecline);
+    const session = await fixture.pay(cards.softDecline);
     await wholePass(looksUp({ type: "captured", gatewayReference: "r9" }));
     expect(await itemsOf(fixture, session)).toMatchObject([
       { kind: "RECORD_MISMATCH", detail: expect.stringContaining("never ordered; the gateway's is captured (r9)") },
@@ -180,9 +172,7 @@ describe("reconcileOnce()", () => {
 
   it("reports nothing about an attempt that changed while the gateway was asked", async () => {
     const session = await fixture.newSession();
-    await fixture.sandbox.hold("a.capture");
-    const paying = fixture.submit(session, cards.approved);
-    await fixture.sandbox.paused({ operation: "a.capture" });
+    const { paying } = await fixture.pauseAt("a.capture", session);
     const core = withAnswers(fixture.core, {
       async lookUp() {
         await fixture.sandbox.release({ operation: "a.capture" });
@@ -197,14 +187,14 @@ describe("reconcileOnce()", () => {
 
   it("leaves recent changes to the next pass", async () => {
     await fixture.setClockAhead(minutes);
-    await paid();
+    await fixture.pay();
     while (await reconcileOnce(fixture.core));
     expect(await lastRun()).toMatchObject({ finishedAt: expect.any(Date), attempts: 0 });
   });
 });
 
 describe("the pass of an hour", () => {
-  const sixty = () => Promise.all(Array.from({ length: 60 }, () => paid(cards.softDecline)));
+  const sixty = () => Promise.all(Array.from({ length: 60 }, () => fixture.pay(cards.softDecline)));
 
   it("is shared by all workers, and reconciles each attempt once", async () => {
     await sixty();
@@ -233,7 +223,7 @@ describe("the pass of an hour", () => {
   it("reads a gateway that does not answer a few times only, and all attempts at another one", async () => {
     for (const connectionId of fixture.connectionIds) {
       await fixture.setRule([], [connectionId]);
-      await Promise.all(Array.from({ length: 12 }, () => paid(cards.softDecline)));
+      await Promise.all(Array.from({ length: 12 }, () => fixture.pay(cards.softDecline)));
     }
     await fixture.setRule([]);
     minutes += 2;
@@ -261,7 +251,7 @@ describe("the pass of an hour", () => {
   });
 
   it("reads the attempts of a connection beside those whose credentials are gone", async () => {
-    await Promise.all(Array.from({ length: 12 }, () => paid(cards.softDecline)));
+    await Promise.all(Array.from({ length: 12 }, () => fixture.pay(cards.softDecline)));
     let [binds, asked] = [0, 0];
     const read = withAnswers(fixture.core, {
       lookUp: async () => {
@@ -274,7 +264,7 @@ describe("the pass of an hour", () => {
   });
 
   it("is cut so that two concurrent workers get different shares", async () => {
-    await paid();
+    await fixture.pay();
     minutes += 2;
     await fixture.setClockAhead(minutes);
     await openRunIfDue(fixture.core);

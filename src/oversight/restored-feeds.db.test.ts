@@ -50,9 +50,7 @@ async function pay(
   card = disputeCards.find(({ name }) => name === "Inquiry")!.number,
 ): Promise<PaymentSession> {
   await fixture.setRule([], [connection]);
-  const session = await fixture.newSession();
-  await fixture.submit(session, card);
-  await Promise.all(core.inFlight);
+  const session = await fixture.pay(card);
   await expect.poll(async () => (await fixture.loadSession(session)).session.captureConfirmed).toBe(true);
   return (await fixture.loadSession(session)).session;
 }

@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from "vitest";
 import { closeWorkItem } from "../core/record/work-items.ts";
 import type { PaymentSession } from "../core/rows/entities.ts";
-import { cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { startCoreFixture } from "../core/scenarios/core.fixture.ts";
 import { itemsOf } from "../core/scenarios/recovery.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { dispute } from "../disputes/disputes.fixture.ts";
@@ -13,12 +13,6 @@ const { core } = fixture;
 const day = 24 * 60;
 afterEach(() => fixture.setClockAhead(0));
 
-async function paid(): Promise<PaymentSession> {
-  const session = await fixture.newSession();
-  await fixture.submit(session, cards.approved);
-  await Promise.all(core.inFlight);
-  return session;
-}
 const inDays = (days: number) => new Date(Date.now() + days * 24 * 3_600_000).toISOString();
 async function silentAfter(days: number, session: PaymentSession) {
   await fixture.setClockAhead(days * day);
@@ -31,7 +25,7 @@ it.each([
   ["60 days without a deadline", [{}], 60],
   ["180 days under review", [{ respondBy: inDays(10) }, { event: "answered" }], 180],
 ] as const)("a dispute is silent %s", async (_, notices, days) => {
-  const session = await paid();
+  const session = await fixture.pay();
   let id = "";
   for (const notice of notices) ({ id } = await dispute(core, session, notice));
   expect(await silentAfter(days - 1, session)).toEqual([]);
@@ -40,7 +34,7 @@ it.each([
 });
 
 it("a dispute that is silent no more resolves its row, and a closed row opens again after news only", async () => {
-  const session = await paid();
+  const session = await fixture.pay();
   await dispute(core, session);
   const [item] = await silentAfter(61, session);
   await core.database.transaction((tx) => closeWorkItem(tx, { id: item!.id, by: "ada", note: "asked the bank" }));
@@ -51,7 +45,7 @@ it("a dispute that is silent no more resolves its row, and a closed row opens ag
 });
 
 it("a dispute that has ended is never silent", async () => {
-  const session = await paid();
+  const session = await fixture.pay();
   await dispute(core, session, { event: "returned" });
   expect(await silentAfter(400, session)).toEqual([]);
 });

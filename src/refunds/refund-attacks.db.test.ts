@@ -5,12 +5,10 @@ import type { PaymentSession } from "../core/rows/entities.ts";
 import { refundableMinor } from "../core/rows/payment.ts";
 import { cards } from "../core/scenarios/core.fixture.ts";
 import { drain, itemsOf, recover, replaced, withAnswers } from "../core/scenarios/recovery.fixture.ts";
-import { submitPayment } from "../core/submit-payment.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import type { GatewayRefunds } from "../gateways/connector.ts";
 import { processNotificationsOnce } from "../oversight/notifications/process-notifications.ts";
 import { encodeId } from "../platform/ids.ts";
-import { Secret } from "../platform/secrets.ts";
 import { decideRefund, type RefundDecision } from "./decide-refund.ts";
 import { createRefundTurn } from "./refund-once.ts";
 import { startRefundFixture } from "./refunds.fixture.ts";
@@ -216,8 +214,7 @@ describe("money at the gateway that no row explains", () => {
     const session = await base.newSession();
     const lost = { type: "unknown", kind: "TIMEOUT", reason: "no answer" } as const;
     const silent = withAnswers(base.core, { capture: async () => lost });
-    base.useCard(cards.approved);
-    await submitPayment(silent, { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
+    await base.submitAndLeave(session, silent);
     await Promise.all(silent.inFlight);
     expect(await base.loadSession(session)).toMatchObject({ session: { status: "CREATED" } });
     await notify(session, { kind: "refunded", reference: "psp-at-once", amountMinor: 900 });
@@ -234,9 +231,7 @@ describe("money at the gateway that no row explains", () => {
   it("waits for a held payment that was captured and refunded by hand while no worker ran", async () => {
     const { base } = fixture;
     await base.setRule([], [base.connectionIds[1]!]);
-    const session = await base.newSession({ capture: "manual" });
-    await base.submit(session, cards.approved);
-    await Promise.all(base.core.inFlight);
+    const session = await base.pay(cards.approved, { capture: "manual" });
     await notify(session, { kind: "captured", reference: "psp-by-hand", amountMinor: 1900 });
     await notify(session, { kind: "refunded", reference: "psp-back", amountMinor: 500 });
     await recover(base, base.core, session);

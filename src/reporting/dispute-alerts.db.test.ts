@@ -1,7 +1,7 @@
 /** Alerts and webhooks about disputes that need a response, and about accounts whose disputes cannot be read. */
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { PaymentSession } from "../core/rows/entities.ts";
-import { cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { startCoreFixture } from "../core/scenarios/core.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { dispute } from "../disputes/disputes.fixture.ts";
 import { emitDueDisputesOnce } from "../disputes/due-disputes.ts";
@@ -17,12 +17,6 @@ const day = 24 * hour;
 beforeEach(() => asOwner.query({ name: "forget_alerts", text: "DELETE FROM alert" }, []));
 afterEach(() => fixture.setClockAhead(0));
 
-async function paid(): Promise<PaymentSession> {
-  const session = await fixture.newSession();
-  await fixture.submit(session, cards.approved);
-  await Promise.all(core.inFlight);
-  return session;
-}
 const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
 const dueEvents = async (session: PaymentSession) =>
   (await fixture.eventTypes(session)).filter((type) => type === "dispute.due_soon").length;
@@ -34,7 +28,7 @@ async function alerts(): Promise<Row[]> {
 }
 
 it("are one when it opens and one 72 hours before its deadline, each once, until it needs no response", async () => {
-  const session = await paid();
+  const session = await fixture.pay();
   await dispute(core, session, { respondBy: inHours(100) });
   await emitDueDisputesOnce(core);
   expect(await dueEvents(session)).toBe(0);
@@ -59,7 +53,7 @@ it("are one when it opens and one 72 hours before its deadline, each once, until
 });
 
 it("come again before the deadline of another stage, by webhook", async () => {
-  const session = await paid();
+  const session = await fixture.pay();
   await dispute(core, session, { event: "inquiryOpened", respondBy: inHours(10) });
   await emitDueDisputesOnce(core);
   await dispute(core, session, { event: "charged", respondBy: inHours(20) });
@@ -68,7 +62,7 @@ it("come again before the deadline of another stage, by webhook", async () => {
 });
 
 it("are none for a deadline that is over, and for a dispute that was open for days when it became known", async () => {
-  const session = await paid();
+  const session = await fixture.pay();
   await dispute(core, session, { respondBy: inHours(-1) });
   await emitDueDisputesOnce(core);
   expect(await dueEvents(session)).toBe(0);

@@ -46,9 +46,7 @@ const numbers = {
 
 async function pay(connection: string, number: string): Promise<PaymentSession> {
   await fixture.setRule([], [connection]);
-  const session = await fixture.newSession();
-  await fixture.submit(session, number);
-  await Promise.all(core.inFlight);
+  const session = await fixture.pay(number);
   await expect.poll(async () => (await fixture.loadSession(session)).session.captureConfirmed).toBe(true);
   return (await fixture.loadSession(session)).session;
 }

@@ -27,17 +27,11 @@ const noon = Math.ceil(Date.now() / dayMs) * dayMs + dayMs / 2;
 const today = new Date(noon).toISOString().slice(0, 10);
 await fixture.setClockAhead(Math.round((noon - Date.now()) / 60_000));
 const sessions: PaymentSession[] = [];
-for (const card of [cards.approved, captureRefused, cards.approved, cards.fraud]) sessions.push(await pay(card));
+for (const card of [cards.approved, captureRefused, cards.approved, cards.fraud])
+  sessions.push(await fixture.pay(card));
 await refund(sessions[0]!, "return-1", 900);
 await refund(sessions[0]!, "return-2", 1000);
 await refund(sessions[2]!, "return-3", undefined);
-
-async function pay(card: string): Promise<PaymentSession> {
-  const session = await fixture.newSession();
-  await fixture.submit(session, card);
-  await Promise.all(fixture.core.inFlight);
-  return session;
-}
 
 async function refund({ id: sessionId, merchantId }: PaymentSession, key: string, amountMinor: number | undefined) {
   await requestRefund(fixture.core, {
@@ -167,7 +161,7 @@ it("reads the payments of a merchant that has few, not all of the cell", async (
 
 it("has every movement of the acquirers' books once over a range, in the order of its days", async () => {
   await setNoonAfter(1);
-  const next = await pay(captureRefused);
+  const next = await fixture.pay(captureRefused);
   await refund(sessions[1]!, "return-4", 700);
   const range = { from: today, to: dayAfter(1) };
   await expect(readDays(range)).rejects.toMatchObject({

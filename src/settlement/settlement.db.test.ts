@@ -33,9 +33,7 @@ const wait = (ms: number) => {
 };
 
 async function paid(number: string): Promise<PaymentSession> {
-  const session = await fixture.newSession();
-  await fixture.submit(session, number);
-  await Promise.all(core.inFlight);
+  const session = await fixture.pay(number);
   await expect.poll(async () => (await fixture.loadSession(session)).session.captureConfirmed).toBe(true);
   return session;
 }

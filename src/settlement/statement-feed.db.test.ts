@@ -1,6 +1,6 @@
 /** How the statements of an account are read: in parts that may break off, be refused, or say something else. */
 import { beforeEach, describe, expect, it } from "vitest";
-import { cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { startCoreFixture } from "../core/scenarios/core.fixture.ts";
 import { replaced } from "../core/scenarios/recovery.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import type { Connector } from "../gateways/connector.ts";
@@ -305,9 +305,7 @@ describe("a chargeback that a report has and no notification", () => {
   it.each(["CHARGEBACK", "CHARGEBACK_REVERSED"] as const)(
     "is recorded as a dispute after three days: %s",
     async (kind) => {
-      const session = await fixture.newSession();
-      await fixture.submit(session, cards.approved);
-      await Promise.all(core.inFlight);
+      const session = await fixture.pay();
       const { id, gatewayReference } = (await fixture.loadSession(session)).attempts[0]!;
       const minor = kind === "CHARGEBACK" ? -4900 : 4900;
       const names = { payment: gatewayReference!, attempt: encodeId("att", id), dispute: `DSP-${kind}` };

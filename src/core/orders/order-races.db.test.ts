@@ -41,8 +41,7 @@ async function unknown(session: PaymentSession): Promise<void> {
     lookUp: async () => ({ type: "inconclusive", reason: "no answer" }),
     authorize: async () => ({ outcome: { type: "unknown", kind: "TIMEOUT", reason: "no answer" } }),
   });
-  fixture.useCard(cards.approved);
-  await submitPayment(deaf, { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
+  await fixture.submitAndLeave(session, deaf);
   await Promise.all(deaf.inFlight);
   await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
 }

@@ -107,9 +107,7 @@ describe("listCauses()", () => {
 
 describe("a row that a person closes while its matter lasts", () => {
   it("is followed by one more a day later when a void stays unanswered, despite its repeats", async () => {
-    const session = await fixture.newSession();
-    await fixture.submit(session, cards.allDown);
-    await Promise.all(fixture.core.inFlight);
+    const session = await fixture.pay(cards.allDown);
     await fixture.setClockAhead(62);
     await raiseAlarmsOnce(fixture.core);
     const voids = await openCount(session);

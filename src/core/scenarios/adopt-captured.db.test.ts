@@ -5,13 +5,11 @@ import { runCommandHere } from "../../dev/testing/run-command-here.ts";
 import { adoptCaptured, declareRestore } from "../../oversight/declare-restore.ts";
 import { raiseAlarmsOnce } from "../../oversight/raise-alarms.ts";
 import { decodeId, encodeId } from "../../platform/ids.ts";
-import { Secret } from "../../platform/secrets.ts";
 import { cancelSession, captureHeld } from "../capture-later.ts";
 import type { Core } from "../core.ts";
 import { confirmDecision, decideAttempt, withdrawDecision } from "../execute/decisions.ts";
 import { attemptIdOf } from "../record/open-attempt.ts";
 import type { PaymentSession } from "../rows/entities.ts";
-import { submitPayment } from "../submit-payment.ts";
 import { cards, startCoreFixture } from "./core.fixture.ts";
 import { captured, decisionSteps, givenUp } from "./decision.fixture.ts";
 import { itemsOf, recover, withAnswers } from "./recovery.fixture.ts";
@@ -120,12 +118,9 @@ describe("money at a gateway that refuses a void and does not say why, as ADYEN"
   });
 
   it("is not adopted beside a winner and has to be refunded at the gateway", async () => {
-    const session = await fixture.newSession();
     const noAnswer = { type: "unknown", kind: "TIMEOUT", reason: "lost" } as const;
     const core = withAnswers(fixture.core, { capture: async () => noAnswer });
-    fixture.useCard(cards.approved);
-    await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
-    await Promise.all(core.inFlight);
+    const session = await fixture.submitOn(core);
     const attempt = await payUnseen(session, 1, "captured");
     await declare();
     expect(await seen(session, attempt)).toEqual(refused(/Refund this one/));
@@ -204,10 +199,7 @@ describe("a session that was being paid at the moment of the backup", () => {
   async function beingPaid(): Promise<PaymentSession> {
     const session = await fixture.newSession();
     await fixture.sandbox.hold("a.authorize");
-    fixture.useCard(cards.approved);
-    // The caller does not wait for the outcome.
-    const signal = AbortSignal.abort();
-    await submitPayment(fixture.core, { session, vaultToken: new Secret("tok_1"), signal });
+    await fixture.submitAndLeave(session);
     await fixture.sandbox.paused({ operation: "a.authorize" });
     return session;
   }
@@ -238,9 +230,7 @@ describe("a payment that is captured later, whose order a restore has lost", () 
   /** Holds a payment at one gateway, and takes the database back to that moment. */
   async function held(at: 0 | 1, capturedMinor?: number) {
     await fixture.setRule([], [fixture.connectionIds[at]!]);
-    const session = await fixture.newSession({ capture: "manual" });
-    await fixture.submit(session, cards.approved);
-    await Promise.all(fixture.core.inFlight);
+    const session = await fixture.pay(cards.approved, { capture: "manual" });
     const { id, gatewayReference } = (await fixture.loadSession(session)).attempts[0]!;
     const attempt = encodeId("att", id);
     if (capturedMinor !== undefined) {

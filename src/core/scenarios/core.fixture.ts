@@ -169,6 +169,36 @@ export class CoreFixture {
     return submitPayment(core, { session: read, vaultToken, signal: new AbortController().signal, consent, shopper });
   }
 
+  /** Pays a new session, and returns it once everything that follows is done. */
+  async pay(number = cards.approved, fields: Partial<NewSession> = {}): Promise<PaymentSession> {
+    const session = await this.newSession(fields);
+    await this.submit(session, number);
+    await Promise.all(this.core.inFlight);
+    return session;
+  }
+
+  /** Submits a payment with the approved card for a caller who does not wait for its outcome. */
+  submitAndLeave(session: PaymentSession, core = this.core): Promise<PaymentSession> {
+    this.useCard(cards.approved);
+    return submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
+  }
+
+  /** Submits a new session so on another core, and returns it once no worker works on it any more. */
+  async submitOn(core: Core): Promise<PaymentSession> {
+    const session = await this.newSession();
+    await this.submitAndLeave(session, core);
+    await Promise.all(core.inFlight);
+    return session;
+  }
+
+  /** Submits a payment, and returns it while it is being paid, once its gateway holds back the answer to this. */
+  async pauseAt(operation: string, session: AnySession, number = cards.approved) {
+    await this.sandbox.hold(operation);
+    const paying = this.submit(session, number);
+    await this.sandbox.paused({ operation });
+    return { paying };
+  }
+
   /** Expires the lease, as if its worker had died longer ago than the lease lasts. */
   async lapseLease({ id }: AnySession): Promise<void> {
     const text = "UPDATE payment_session SET lease_until = app.clock() - interval '1 s' WHERE id = $1";

@@ -40,9 +40,7 @@ async function changeAsOwner(sql: string, parameters: unknown[]): Promise<void> 
 /** Submits, and runs `meanwhile` while SANDBOX_A has the request, so in the middle of the payment. */
 async function payMeanwhile(number: string, meanwhile: (session: PaymentSession) => Promise<void>) {
   const session = await fixture.newSession();
-  await fixture.sandbox.hold("a.authorize");
-  const paying = fixture.submit(session, number);
-  await fixture.sandbox.paused({ operation: "a.authorize" });
+  const { paying } = await fixture.pauseAt("a.authorize", session, number);
   await meanwhile(session);
   await fixture.sandbox.release({ operation: "a.authorize" });
   return paying;

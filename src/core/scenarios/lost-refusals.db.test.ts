@@ -4,11 +4,9 @@ import { forFile } from "../../dev/testing/for-file.ts";
 import type { Declined } from "../../gateways/declines.ts";
 import { declareRestore } from "../../oversight/declare-restore.ts";
 import { encodeId } from "../../platform/ids.ts";
-import { Secret } from "../../platform/secrets.ts";
 import { attemptIdOf } from "../record/open-attempt.ts";
 import type { PaymentSession } from "../rows/entities.ts";
-import { submitPayment } from "../submit-payment.ts";
-import { cards, startCoreFixture } from "./core.fixture.ts";
+import { startCoreFixture } from "./core.fixture.ts";
 import { withAnswers } from "./recovery.fixture.ts";
 import { payUnseen, turns } from "./restore.fixture.ts";
 
@@ -74,8 +72,7 @@ describe.each(refusals)("an earlier hold, after %s that a restore has lost", (_w
   it("is voided where its answer was not known at the backup", async () => {
     const session = await fixture.newSession();
     await fixture.sandbox.hold("a.authorize");
-    fixture.useCard(cards.approved);
-    await submitPayment(fixture.core, { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
+    await fixture.submitAndLeave(session);
     await fixture.sandbox.paused({ operation: "a.authorize" });
     await fixture.asOwner.pool.query("UPDATE payment_session SET lease_epoch = lease_epoch + 1 WHERE id = $1", [
       session.id,

@@ -2,22 +2,11 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { setClockAhead } from "../../dev/testing/database-clock.ts";
 import { forFile } from "../../dev/testing/for-file.ts";
 import type { AttemptAtGateway, GatewayOutcome } from "../../gateways/connector.ts";
-import { Secret } from "../../platform/secrets.ts";
-import type { Core } from "../core.ts";
-import { submitPayment } from "../submit-payment.ts";
-import { cards, startCoreFixture } from "./core.fixture.ts";
+import { startCoreFixture } from "./core.fixture.ts";
 import { recover, withAnswers } from "./recovery.fixture.ts";
 
 const fixture = await forFile(startCoreFixture);
 beforeAll(() => fixture.setRule([], [fixture.connectionIds[0]!]));
-
-async function submitOn(core: Core) {
-  const session = await fixture.newSession();
-  fixture.useCard(cards.approved);
-  await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
-  await Promise.all(core.inFlight);
-  return session;
-}
 
 /** Creates connector answers that lose the answer but not the gateway's reference, and records later requests. */
 function losingAnswers(gatewayReference: string) {
@@ -40,7 +29,7 @@ function losingAnswers(gatewayReference: string) {
 describe("an attempt whose answer was lost after the gateway returned a reference", () => {
   it("is looked up and voided by that reference", async () => {
     const { core, asked } = losingAnswers("named-1");
-    const session = await submitOn(core);
+    const session = await fixture.submitOn(core);
     await recover(fixture, core, session);
     expect(asked.map(({ gatewayReference }) => gatewayReference)).toEqual(["named-1", "named-1"]);
     const { attempts } = await fixture.loadSession(session);
@@ -50,7 +39,7 @@ describe("an attempt whose answer was lost after the gateway returned a referenc
   it("is voided with its age by the database's clock, whatever the process's own clock says", async () => {
     const { core, asked } = losingAnswers("named-2");
     const unanswered = { type: "unknown", kind: "TIMEOUT", reason: "no answer" } as const;
-    const session = await submitOn(withAnswers(core, { void: async () => unanswered }));
+    const session = await fixture.submitOn(withAnswers(core, { void: async () => unanswered }));
     await setClockAhead(fixture.asOwner, 25 * 60);
     await recover(fixture, core, session);
     await setClockAhead(fixture.asOwner, 0);
@@ -63,11 +52,11 @@ describe("an attempt whose answer was lost after the gateway returned a referenc
   });
 
   it("is voided by our own reference where the gateway's is another attempt's or unusable", async () => {
-    const kept = await submitOn(fixture.core);
+    const kept = await fixture.submitOn(fixture.core);
     const taken = (await fixture.loadSession(kept)).attempts[0]!.gatewayReference!;
     for (const name of [taken, "n".repeat(1_000)]) {
       const { core, asked } = losingAnswers(name);
-      const session = await submitOn(core);
+      const session = await fixture.submitOn(core);
       expect((await fixture.loadSession(session)).session).toMatchObject({ status: "DEGRADED" });
       await recover(fixture, core, session);
       expect(asked.map(({ gatewayReference }) => gatewayReference)).toEqual([undefined, undefined]);
@@ -88,7 +77,7 @@ describe("a capture", () => {
         return { type: "done" };
       },
     });
-    const session = await submitOn(core);
+    const session = await fixture.submitOn(core);
     expect(captured).toMatchObject([{ orderRef: session.orderRef, sessionId: expect.stringMatching(/^ps_/) }]);
   });
 });

@@ -15,10 +15,9 @@ import {
 import { processNotificationsOnce } from "../../oversight/notifications/process-notifications.ts";
 import type { Queryable } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
-import { Secret } from "../../platform/secrets.ts";
 import type { Core } from "../core.ts";
 import type { PaymentSession } from "../rows/entities.ts";
-import { recoverSessionsOnce, submitPayment } from "../submit-payment.ts";
+import { recoverSessionsOnce } from "../submit-payment.ts";
 import { cards, startCoreFixture } from "./core.fixture.ts";
 import { itemsOf, recover, replaced, withAnswers } from "./recovery.fixture.ts";
 import * as restore from "./restore.fixture.ts";
@@ -209,10 +208,7 @@ describe("a session that was being paid at the moment of the backup", () => {
   async function beingPaid(): Promise<PaymentSession> {
     const session = await fixture.newSession();
     await fixture.sandbox.hold("a.authorize");
-    fixture.useCard(cards.approved);
-    // The caller does not wait for the outcome.
-    const signal = AbortSignal.abort();
-    await submitPayment(fixture.core, { session, vaultToken: new Secret("tok_1"), signal });
+    await fixture.submitAndLeave(session);
     await fixture.sandbox.paused({ operation: "a.authorize" });
     return session;
   }
@@ -233,12 +229,9 @@ describe("a session that was being paid at the moment of the backup", () => {
   it("captures its winner once the hold of another gateway is voided, also one over another amount", async () => {
     const switches = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] as const;
     await fixture.setRule(switches, fixture.connectionIds.toReversed());
-    const session = await fixture.newSession();
     const noAnswer = { type: "unknown", kind: "TIMEOUT", reason: "lost" } as const;
     const core = withAnswers(fixture.core, { capture: async () => noAnswer });
-    fixture.useCard(cards.approved);
-    await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
-    await Promise.all(core.inFlight);
+    const session = await fixture.submitOn(core);
     await fixture.setRule(switches);
     const reference = await payUnseen({ ...session, amountMinor: session.amountMinor - 1 }, 0, "held");
     await declare();
@@ -277,12 +270,9 @@ describe("a session that was being paid at the moment of the backup", () => {
   });
 
   it("waits until its check is due, not until the retry that comes after it", async () => {
-    const session = await fixture.newSession();
     const noAnswer = { type: "unknown", kind: "TIMEOUT", reason: "lost" } as const;
     const core = withAnswers(fixture.core, { capture: async () => noAnswer });
-    fixture.useCard(cards.approved);
-    await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
-    await Promise.all(core.inFlight);
+    const session = await fixture.submitOn(core);
     await declare();
     await fixture.setClockAhead(1);
     await recoverSessionsOnce(fixture.core);
@@ -296,12 +286,9 @@ describe("a session that was being paid at the moment of the backup", () => {
   });
 
   it("captures no winner while another gateway has captured too: a person has to decide", async () => {
-    const session = await fixture.newSession();
     const noAnswer = { type: "unknown", kind: "TIMEOUT", reason: "lost" } as const;
     const core = withAnswers(fixture.core, { capture: async () => noAnswer });
-    fixture.useCard(cards.approved);
-    await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
-    await Promise.all(core.inFlight);
+    const session = await fixture.submitOn(core);
     await payUnseen(session, 1, "captured");
     await declare();
     expect(await turns(session, 9)).toMatchObject({ status: "CREATED" });

@@ -31,9 +31,7 @@ function setRule(retriesSameGateway: boolean): Promise<number> {
 }
 
 async function pay() {
-  const session = await fixture.newSession();
-  await fixture.submit(session, card);
-  await Promise.all(fixture.core.inFlight);
+  const session = await fixture.pay(card);
   const loaded = await fixture.loadSession(session);
   expect(await fixture.capturedAtGateways(session)).toBe(loaded.session.status === "SUCCEEDED" ? 1 : 0);
   return loaded;

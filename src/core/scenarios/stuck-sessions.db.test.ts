@@ -8,22 +8,12 @@ import { Secret } from "../../platform/secrets.ts";
 import type { Core } from "../core.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";
 import { recoverSessionsOnce, submitPayment } from "../submit-payment.ts";
-import { cards, startCoreFixture } from "./core.fixture.ts";
+import { startCoreFixture } from "./core.fixture.ts";
 import { itemsOf, recover, withAnswers, withoutConnectors } from "./recovery.fixture.ts";
 
 const fixture = await forFile(startCoreFixture);
 beforeAll(() => fixture.setRule([], [fixture.connectionIds[0]!]));
 afterEach(() => fixture.setClockAhead(0));
-
-/** Submits, and waits until no worker works on the session any more. */
-async function submitOn(core: Core): Promise<PaymentSession> {
-  const session = await fixture.newSession();
-  fixture.useCard(cards.approved);
-  const signal = AbortSignal.abort();
-  await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal });
-  await Promise.all(core.inFlight);
-  return session;
-}
 
 const firstOf = async (session: PaymentSession): Promise<Attempt> => (await fixture.loadSession(session)).attempts[0]!;
 
@@ -38,7 +28,7 @@ describe("a session whose capture is definitively refused, and whose hold is the
     const changed = withAnswers(fixture.core, refusedForGood);
     // Only this gateway's late executions make the latest execution time matter.
     const core: Core = { ...changed, connectorOf: () => lateGateway };
-    const session = await submitOn(core);
+    const session = await fixture.submitOn(core);
     await recover(fixture, core, session);
     expect(await firstOf(session)).toMatchObject({ status: "VOIDING", captureRefusalCode: "expired" });
     expect((await fixture.loadSession(session)).session.status).toBe("CREATED");
@@ -59,7 +49,7 @@ describe("a session whose capture is definitively refused, and whose hold is the
       };
       const changed = withAnswers(fixture.core, { ...refusedForGood, void: afterLatestExecution });
       const core: Core = { ...changed, connectorOf: () => lateGateway };
-      const session = await submitOn(core);
+      const session = await fixture.submitOn(core);
       expect(await firstOf(session)).toMatchObject({ status: "VOIDING", retries: 1, voidAskedAt: null });
     },
   );
@@ -69,7 +59,7 @@ describe("a session whose capture is definitively refused, and whose hold is the
       ...refusedForGood,
       capture: async () => ({ type: "unknown", kind: "TIMEOUT", reason: "no answer" }),
     });
-    const session = await submitOn(core);
+    const session = await fixture.submitOn(core);
     await fixture.setClockAhead(10);
     await recover(fixture, core, session);
     expect(await firstOf(session)).toMatchObject({ status: "AUTHORIZED", retries: 2 });
@@ -90,9 +80,7 @@ const lateGateway = {
 describe("a session whose connector or credentials are gone", () => {
   it("still ends when its attempt is unknown, and its hold is voided with growing pauses", async () => {
     const session = await fixture.newSession();
-    await fixture.sandbox.hold("a.authorize");
-    const paying = fixture.submit(session, cards.approved);
-    await fixture.sandbox.paused({ operation: "a.authorize" });
+    const { paying } = await fixture.pauseAt("a.authorize", session);
     const core = withoutConnectors(fixture.core);
     await recover(fixture, core, session);
     expect((await paying).status).toBe("DEGRADED");
@@ -121,7 +109,7 @@ describe("a session whose connector or credentials are gone", () => {
         return { type: "unknown", kind: "GATEWAY_ERROR", reason: "credentials are being swapped" };
       },
     });
-    const session = await submitOn(answered);
+    const session = await fixture.submitOn(answered);
     await recover(fixture, core, session);
     expect(await firstOf(session)).toMatchObject({ status: "AUTHORIZED", retries: 2, nextRetryAt: expect.any(Date) });
     await recover(fixture, fixture.core, session);
@@ -129,7 +117,7 @@ describe("a session whose connector or credentials are gone", () => {
   });
 
   it("fails an attempt that cannot be sent, with the reason", async () => {
-    const session = await submitOn({ ...fixture.core, inFlight: new Set(), bind: async () => undefined });
+    const session = await fixture.submitOn({ ...fixture.core, inFlight: new Set(), bind: async () => undefined });
     expect(await firstOf(session)).toMatchObject({ status: "FAILED", failureKind: "GATEWAY_ERROR" });
     expect((await fixture.loadSession(session)).session).toMatchObject({ status: "DEGRADED", phase: "DONE" });
   });
@@ -149,7 +137,7 @@ describe("a session whose connector or credentials are gone", () => {
   });
 
   it("is bound to nothing when its credentials do not exist or no key opens them", async () => {
-    const { connectionId, gateway } = await firstOf(await submitOn(fixture.core));
+    const { connectionId, gateway } = await firstOf(await fixture.submitOn(fixture.core));
     const { database, connectorOf } = fixture.core;
     const otherRing = { current: "other", keys: { other: Buffer.alloc(32, 9) } };
     expect(await fixture.core.bind(connectionId, gateway, 1)).toBeDefined();
@@ -168,7 +156,7 @@ describe("a gateway that can be read, only accepts voids, and has reported the h
         return ++voids < 10 ? { type: "accepted" } : { type: "done" };
       },
     });
-    const session = await submitOn(core);
+    const session = await fixture.submitOn(core);
     const { connectionId, id } = await firstOf(session);
     const text = `
       INSERT INTO gateway_notification (connection_id, notification_id, kind, attempt_reference, gateway_reference)
@@ -182,13 +170,13 @@ describe("a gateway that can be read, only accepts voids, and has reported the h
 
 describe("a gateway that gives two attempts one reference", () => {
   it("says nothing about the second, which ends and is voided", async () => {
-    const kept = await submitOn(fixture.core);
+    const kept = await fixture.submitOn(fixture.core);
     const { gatewayReference } = await firstOf(kept);
     const core = withAnswers(fixture.core, {
       authorize: async () => ({ outcome: { type: "unknown", kind: "TIMEOUT", reason: "no answer" } }),
       lookUp: async () => ({ type: "held", gatewayReference: gatewayReference! }),
     });
-    const session = await submitOn(core);
+    const session = await fixture.submitOn(core);
     expect(await firstOf(session)).toMatchObject({ gatewayReference: null, lookedUpAt: expect.any(Date) });
     expect((await fixture.loadSession(session)).session.status).toBe("DEGRADED");
     expect((await fixture.loadSession(kept)).session.status).toBe("SUCCEEDED");
@@ -197,7 +185,7 @@ describe("a gateway that gives two attempts one reference", () => {
 
 describe("a capture that is reported failed after it was confirmed", () => {
   it("is reported to the merchant once, with a row in the work queue, and the session stays SUCCEEDED", async () => {
-    const session = await submitOn(fixture.core);
+    const session = await fixture.submitOn(fixture.core);
     const attempt = await firstOf(session);
     const text = `
       INSERT INTO gateway_notification (connection_id, notification_id, kind, attempt_reference, gateway_reference, amount_minor, currency)
@@ -228,7 +216,7 @@ describe("money that a gateway took without an order", () => {
       lookUp: async () => lookUp,
       void: async () => answer,
     });
-    const session = await submitOn(core);
+    const session = await fixture.submitOn(core);
     await recover(fixture, core, session);
     expect(await itemsOf(fixture, session)).toMatchObject([{ kind: "RECORD_MISMATCH" }]);
     expect(await firstOf(session)).toMatchObject({ status: "VOIDING" });
@@ -239,7 +227,7 @@ describe("payments whose gateway does not answer repeats", () => {
   it("take up a part of recovery, and the next repeat is sent once another one has ended", async () => {
     const lost = { type: "unknown", kind: "TIMEOUT", reason: "no answer" } as const;
     const silent = withAnswers(fixture.core, { capture: async () => lost });
-    const sessions = await Promise.all(Array.from({ length: 17 }, () => submitOn(silent)));
+    const sessions = await Promise.all(Array.from({ length: 17 }, () => fixture.submitOn(silent)));
     const answering = Promise.withResolvers<typeof lost>();
     let waiting = 0;
     const core = withAnswers(fixture.core, {

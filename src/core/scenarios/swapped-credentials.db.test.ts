@@ -31,9 +31,7 @@ const versionUsed = async (session: { id: string }) =>
 describe("credentials that are swapped during a payment", () => {
   it("are not used by the payment in progress, which ends with those that it began with", async () => {
     const session = await fixture.newSession();
-    await fixture.sandbox.hold("a.authorize");
-    const paying = fixture.submit(session, cards.approved);
-    await fixture.sandbox.paused({ operation: "a.authorize" });
+    const { paying } = await fixture.pauseAt("a.authorize", session);
     const version = await stage("another");
     expect(await useFromNowOn(version)).toBe(true);
     await fixture.sandbox.release({ operation: "a.authorize" });

@@ -252,9 +252,7 @@ describe("the notifications of an attempt", () => {
 
   it("count only for the attempt of the connection that signed them", async () => {
     const session = await fixture.newSession();
-    await fixture.sandbox.hold("b.capture");
-    const paying = fixture.submit(session, cards.approved);
-    await fixture.sandbox.paused({ operation: "b.capture" });
+    const { paying } = await fixture.pauseAt("b.capture", session);
     const { id, gatewayReference } = (await fixture.loadSession(session)).attempts[0]!;
     await store([fixture.connectionIds[0], "stranger", "captured", encodeId("att", id), gatewayReference]);
     await fixture.sandbox.release({ operation: "b.capture" });
@@ -262,9 +260,7 @@ describe("the notifications of an attempt", () => {
   });
 
   it("count money first: no void of one authorization is believed while another is reported as captured", async () => {
-    const session = await fixture.newSession();
-    await fixture.submit(session, cards.allDown);
-    await Promise.all(fixture.core.inFlight);
+    const session = await fixture.pay(cards.allDown);
     const { id, connectionId } = (await fixture.loadSession(session)).attempts[0]!;
     const reference = encodeId("att", id);
     await store([connectionId, "taken", "captured", reference, "psp_taken"]);

@@ -56,9 +56,7 @@ async function acceptedPayment(): Promise<{ session: PaymentSession; attempt: At
 
 /** Makes a payment that ended without SANDBOX_B's answer, so its possible hold is being voided. */
 async function degradedPayment(): Promise<{ session: PaymentSession; attempt: Attempt }> {
-  const session = await fixture.newSession();
-  await fixture.submit(session, cards.allDown);
-  await Promise.all(fixture.core.inFlight);
+  const session = await fixture.pay(cards.allDown);
   return { session, attempt: await firstAttempt(session) };
 }
 
@@ -197,9 +195,7 @@ describe("processNotificationsOnce()", () => {
     ["false", false, ["payment_session.succeeded", "payment_attempt.capture_failed"]],
   ])("loses no report that arrives before the capture's own answer (success %s)", async (success, confirmed, types) => {
     const session = await fixture.newSession();
-    await fixture.sandbox.hold("b.capture");
-    const paying = fixture.submit(session, cards.approved);
-    await fixture.sandbox.paused({ operation: "b.capture" });
+    const { paying } = await fixture.pauseAt("b.capture", session);
     await take(notificationOf(await firstAttempt(session), { psp: `early-${success}`, success }));
     await processNotificationsOnce(fixture.core);
     await fixture.sandbox.release({ operation: "b.capture" });
@@ -209,9 +205,7 @@ describe("processNotificationsOnce()", () => {
 
   it("settles by the report of a capture whose own answer does not arrive", async () => {
     const session = await fixture.newSession();
-    await fixture.sandbox.hold("b.capture");
-    const paying = fixture.submit(session, cards.approved);
-    await fixture.sandbox.paused({ operation: "b.capture" });
+    const { paying } = await fixture.pauseAt("b.capture", session);
     await take(notificationOf(await firstAttempt(session), { psp: "instead-of-an-answer" }));
     await fixture.lapseLease(session);
     await recoverSessionsOnce(fixture.core);
