@@ -14,6 +14,16 @@ export const account = "test_conformance";
 /** Signs the notifications of ADYEN and SANDBOX_B. */
 export const hmacKey = "ab".repeat(32);
 
+/** A customer's browser. */
+export const browser = {
+  javaEnabled: false,
+  colorDepth: 24,
+  screenWidth: 1_280,
+  screenHeight: 800,
+  timeZoneOffsetMinutes: -60,
+  language: "de-AT",
+};
+
 /** Every request and answer is checked against the gateway's files. */
 export const subjects = {
   STRIPE: {

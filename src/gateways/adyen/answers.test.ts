@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { withShared } from "../../dev/testing/gateways/gateway-spec.ts";
-import type { GatewayReply } from "../../platform/outbound-http.ts";
+import { jsonReply as reply } from "../replies.fixture.ts";
 import {
   isKeptError,
   isUnroutable,
@@ -14,12 +14,6 @@ import {
 type Json = Readonly<Record<string, unknown>>;
 
 const attempt = { attemptReference: "att_1", amountMinor: 2000, currency: "EUR" };
-const reply = (body: object, status = 200, headers = {}): GatewayReply => ({
-  type: "answer",
-  status,
-  headers,
-  body: Buffer.from(JSON.stringify(body)),
-});
 const ours = { merchantReference: "att_1", amount: { currency: "EUR", value: 2000 } };
 
 describe("readAuthorize()", () => {

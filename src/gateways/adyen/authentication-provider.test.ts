@@ -8,6 +8,7 @@ import { describeForgedReturns } from "../../dev/testing/gateways/forged-returns
 import { Secret } from "../../platform/secrets.ts";
 import type { AuthenticationRequest } from "../authentication-provider.ts";
 import { findCredentialProblems } from "../check-credentials.ts";
+import { browser } from "../subjects.fixture.ts";
 import { subject } from "./adyen.fixture.ts";
 import { adyenTestOrigin } from "./api.ts";
 import { AdyenAuthenticationProvider } from "./authentication-provider.ts";
@@ -44,14 +45,7 @@ function requestOf(keep: Secret, change: Partial<AuthenticationRequest> = {}): A
     customerEmail: "ada@example.com",
     shopperIp: "192.0.2.7",
     shopperUserAgent: "Mozilla/5.0",
-    browser: {
-      javaEnabled: false,
-      colorDepth: 24,
-      screenWidth: 1_280,
-      screenHeight: 800,
-      timeZoneOffsetMinutes: -60,
-      language: "de-AT",
-    },
+    browser,
     acquirer: {
       mcc: "5411",
       country: "AT",

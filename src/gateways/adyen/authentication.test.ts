@@ -5,23 +5,16 @@ import { answerAtBank } from "../../dev/testing/bank-customer.ts";
 import { forFile } from "../../dev/testing/for-file.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { AuthorizeRequest } from "../connector.ts";
+import { browser } from "../subjects.fixture.ts";
 import { type AdyenHarness, startAdyenHarness } from "./adyen.fixture.ts";
 
 const adyen = await forFile(startAdyenHarness);
 const harness: AdyenHarness["harness"] = adyen.harness;
 
 const returnUrl = "https://pay.example/authentication/test/return/att_1.x";
-const browser = {
-  javaEnabled: false,
-  colorDepth: 31,
-  screenWidth: 1_280,
-  screenHeight: 800,
-  timeZoneOffsetMinutes: -60,
-  language: "de-AT",
-  acceptHeader: "text/html",
-};
+const asking = { ...browser, colorDepth: 31, acceptHeader: "text/html" };
 const permission = (change: object = {}, wish: "as_needed" | "always" = "as_needed"): Partial<AuthorizeRequest> => ({
-  authentication: { wish, browser: { ...browser, ...change }, returnUrl },
+  authentication: { wish, browser: { ...asking, ...change }, returnUrl },
   shopperUserAgent: "Mozilla/5.0",
 });
 

@@ -9,6 +9,7 @@ import { startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import { Receiver } from "../../dev/testing/receiver.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { AttemptAtGateway, Notification } from "../connector.ts";
+import { untilAnswer } from "../replies.fixture.ts";
 import type { AdyenParts } from "./api.ts";
 import { AdyenConnector } from "./connector.ts";
 
@@ -29,13 +30,6 @@ await harness.sandbox.setAccount(merchantAccount, { notificationUrl: intake.url,
 // Longer than a call waits, so that a late answer arrives when the caller has stopped waiting.
 const callMs = 1_000;
 const lateMsMax = 1_500;
-// On a busy machine most calls are late.
-const triesMax = 300;
-
-async function until(type: string, ask: (nth: number) => Promise<{ readonly type: string }>): Promise<void> {
-  for (let nth = 1; nth <= triesMax; nth++) if ((await ask(nth)).type === type) return;
-  throw new Error(`not ${type} after ${triesMax} tries`);
-}
 
 type Ended = { readonly attempt: AttemptAtGateway; readonly expected: "captured" | "nothing kept" };
 
@@ -50,12 +44,14 @@ async function payOnce(): Promise<Ended> {
     return { attempt, expected: "nothing kept" };
   }
   const hold = { ...attempt, gatewayReference: outcome.gatewayReference };
-  await until("accepted", () => harness.connector.capture(harness.call(`${attemptReference}_cap`, callMs), hold));
+  await untilAnswer(["accepted"], () =>
+    harness.connector.capture(harness.call(`${attemptReference}_cap`, callMs), hold),
+  );
   return { attempt, expected: "captured" };
 }
 
 const voidHold = (attempt: AttemptAtGateway, name: string) =>
-  until("accepted", (nth) =>
+  untilAnswer(["accepted"], (nth) =>
     harness.connector.void(harness.call(`${attempt.attemptReference}_${name}${nth}`, callMs), attempt),
   );
 

@@ -1,25 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../platform/secrets.ts";
 import { type SignedFields, signNotification } from "./notification-signature.ts";
+import { sample, sampleKey, sampleSignature } from "./published-sample.fixture.ts";
 import { readNotification } from "./read-notification.ts";
 
-// The sample of Adyen's own libraries (https://github.com/Adyen/adyen-node-api-library, hmacValidator tests, 2026).
-const hmacKey = "44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056";
-const sample: SignedFields = {
-  pspReference: "7914073381342284",
-  originalReference: "",
-  merchantAccountCode: "TestMerchant",
-  merchantReference: "TestPayment-1407325143704",
-  value: 1130,
-  currency: "EUR",
-  eventCode: "AUTHORISATION",
-  success: "true",
-};
-const published = "coqCmt/IZ4E3CzPvMY8zTjQVL5hYJUiBRg8UU+iCWo0=";
-const credentials = { merchantAccount: new Secret("TestMerchant"), hmacKey: new Secret(hmacKey) };
+const credentials = { merchantAccount: new Secret("TestMerchant"), hmacKey: new Secret(sampleKey) };
 
 /** Builds an item as Adyen writes it: an empty originalReference is left out. */
-function itemOf(fields: SignedFields, rest: object = {}, hmacSignature = signNotification(hmacKey, fields)) {
+function itemOf(fields: SignedFields, rest: object = {}, hmacSignature = signNotification(sampleKey, fields)) {
   const { value, currency, originalReference, ...named } = fields;
   const original = originalReference === "" ? {} : { originalReference };
   const { additionalData = {}, ...more } = rest as { additionalData?: object };
@@ -39,7 +27,7 @@ const notificationsIn = (body: string) => {
 
 describe("readNotification()", () => {
   it("accepts an item that is signed as Adyen signs", () => {
-    expect(notificationsIn(bodyOf(itemOf(sample, {}, published)))).toEqual([
+    expect(notificationsIn(bodyOf(itemOf(sample, {}, sampleSignature)))).toEqual([
       {
         notificationId: "AUTHORISATION:7914073381342284:true",
         kind: "held",
@@ -60,7 +48,7 @@ describe("readNotification()", () => {
     ["eventCode", "CAPTURE"],
     ["success", "false"],
   ])("refuses an item whose %s was changed", (field, value) => {
-    expect(read(bodyOf(itemOf({ ...sample, [field]: value }, {}, published)))).toMatchObject({ type: "refused" });
+    expect(read(bodyOf(itemOf({ ...sample, [field]: value }, {}, sampleSignature)))).toMatchObject({ type: "refused" });
   });
 
   it("refuses all items when one is not signed, is signed with another key, or lacks its signature", () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../dev/testing/for-file.ts";
 import { withShared } from "../../dev/testing/gateways/gateway-spec.ts";
-import type { GatewayReply } from "../../platform/outbound-http.ts";
 import type { CapturedPayment, RefundReason } from "../connector.ts";
+import { jsonReply as reply } from "../replies.fixture.ts";
 import { startAdyenHarness } from "./adyen.fixture.ts";
 import { readRefund } from "./refunds.ts";
 
@@ -15,12 +15,6 @@ const captured: CapturedPayment = {
   currency: "EUR",
 };
 const refund = { refundReference: "ref_1", amountMinor: 2500, currency: "EUR" };
-const reply = (body: object, status: number, headers = {}): GatewayReply => ({
-  type: "answer",
-  status,
-  headers,
-  body: Buffer.from(JSON.stringify(body)),
-});
 
 type Examples = { readonly components: { readonly examples: Readonly<Record<string, { readonly value: object }>> } };
 

@@ -1,17 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { withShared } from "../../dev/testing/gateways/gateway-spec.ts";
-import type { GatewayReply } from "../../platform/outbound-http.ts";
+import { jsonReply as reply } from "../replies.fixture.ts";
 import { captureByRecord, readAuthorized, readCapture, readNewOrder, readVoid, voidByRecord } from "./answers.ts";
 import { readAuthorizationRecord, readOrderRecord } from "./order.ts";
 
 const attempt = { attemptReference: "att_1", amountMinor: 1099, currency: "USD" };
 const money = { currency_code: "USD", value: "10.99" };
-const reply = (body: object, status = 200): GatewayReply => ({
-  type: "answer",
-  status,
-  headers: {},
-  body: Buffer.from(JSON.stringify(body)),
-});
 const refusal = (issue: string) => reply({ name: "UNPROCESSABLE_ENTITY", details: [{ issue }] }, 422);
 
 const authorization = { id: "0AW2184448108334S", status: "CREATED", amount: money, invoice_id: "att_1" };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../dev/testing/for-file.ts";
 import { startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
-import type { GatewayReply } from "../../platform/outbound-http.ts";
+import { jsonReply as reply } from "../replies.fixture.ts";
 import { subjects } from "../subjects.fixture.ts";
 import { readAuthorized, readCompleted } from "./answers.ts";
 import { readAction, readAuthenticated } from "./authentication.ts";
@@ -9,12 +9,6 @@ import { readAction, readAuthenticated } from "./authentication.ts";
 const orderId = "5O190127TN364715T";
 const attempt = { attemptReference: "att_1", amountMinor: 1099, currency: "USD" };
 const money = { currency_code: "USD", value: "10.99" };
-const reply = (body: object, status = 200): GatewayReply => ({
-  type: "answer",
-  status,
-  headers: {},
-  body: Buffer.from(JSON.stringify(body)),
-});
 const page = "https://www.sandbox.paypal.com/webapps/helios?action=verify&flow=3ds";
 const links = [
   { rel: "self", href: "https://api-m.sandbox.paypal.com/", method: "GET" },

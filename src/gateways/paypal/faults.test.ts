@@ -7,6 +7,7 @@ import { forFile } from "../../dev/testing/for-file.ts";
 import { startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { AttemptAtGateway, GatewayOutcome } from "../connector.ts";
+import { untilAnswer } from "../replies.fixture.ts";
 import type { PayPalParts } from "./api.ts";
 import { PayPalConnector } from "./connector.ts";
 
@@ -24,16 +25,6 @@ const harness = await forFile(() =>
 // longer than a busy machine takes, so that every late answer has arrived before the holds are ended.
 const callMs = 1_500;
 const lateMsMax = 3_000;
-// On a busy machine most calls are late.
-const triesMax = 300;
-
-async function until<Answer extends { type: string }>(types: readonly string[], ask: (nth: number) => Promise<Answer>) {
-  for (let nth = 1; nth <= triesMax; nth++) {
-    const answer = await ask(nth);
-    if (types.includes(answer.type)) return answer;
-  }
-  throw new Error(`no answer among ${types.join(", ")} after ${triesMax} tries`);
-}
 
 type Asked = { readonly attempt: AttemptAtGateway; readonly outcome: GatewayOutcome };
 
@@ -50,11 +41,11 @@ async function end({ attempt, outcome }: Asked, knowsName: boolean): Promise<voi
   if (outcome.type === "held") {
     const { amountMinor, currency } = attempt;
     const hold = { attemptReference, amountMinor, currency, gatewayReference: outcome.gatewayReference };
-    await until(["done"], () => harness.connector.capture(harness.call(`${attemptReference}_cap`, callMs), hold));
+    await untilAnswer(["done"], () => harness.connector.capture(harness.call(`${attemptReference}_cap`, callMs), hold));
   } else if (outcome.type === "unknown") {
     const gatewayReference = knowsName ? outcome.gatewayReference : undefined;
     const named = { ...attempt, gatewayReference };
-    await until(["done", "absent"], (nth) =>
+    await untilAnswer(["done", "absent"], (nth) =>
       harness.connector.void(harness.call(`${attemptReference}_void${nth}`, callMs), named),
     );
   }

@@ -2,18 +2,13 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { forFile } from "../../dev/testing/for-file.ts";
 import { holdPayment, type Spoil, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import { withShared } from "../../dev/testing/gateways/gateway-spec.ts";
-import type { GatewayReply } from "../../platform/outbound-http.ts";
 import type { CapturedPayment, RefundAtGateway } from "../connector.ts";
+import { jsonReply } from "../replies.fixture.ts";
 import { subjects } from "../subjects.fixture.ts";
 import { readRefund, readRefundRecord } from "./refund-answers.ts";
 
 const refund: RefundAtGateway = { refundReference: "ref_1", amountMinor: 1250, currency: "EUR" };
-const reply = (body: object, status = 201): GatewayReply => ({
-  type: "answer",
-  status,
-  headers: {},
-  body: Buffer.from(JSON.stringify(body)),
-});
+const reply = (body: object, status = 201) => jsonReply(body, status);
 const issueAnswer = (issue: string) =>
   reply({ name: "UNPROCESSABLE_ENTITY", details: [{ issue }], debug_id: "1", message: "" }, 422);
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { withShared } from "../../dev/testing/gateways/gateway-spec.ts";
-import type { GatewayReply } from "../../platform/outbound-http.ts";
+import { jsonReply as reply } from "../replies.fixture.ts";
 import {
   isKeptError,
   isKeySpent,
@@ -15,12 +15,6 @@ import { readRecord, readSearch } from "./payment-intent.ts";
 type Sample = Readonly<Record<string, unknown>>;
 
 const attempt = { attemptReference: "att_1", amountMinor: 1099, currency: "USD" };
-const reply = (body: object, status = 200, headers = {}): GatewayReply => ({
-  type: "answer",
-  status,
-  headers,
-  body: Buffer.from(JSON.stringify(body)),
-});
 
 describe("isKeptError()", () => {
   it("distinguishes an error that Stripe repeats for its key from a new one and from a repeated answer", () => {

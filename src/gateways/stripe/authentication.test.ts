@@ -1,15 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { GatewayReply } from "../../platform/outbound-http.ts";
+import { jsonReply as reply } from "../replies.fixture.ts";
 import { readConfirmation } from "./answers.ts";
 import { readAction, readAuthenticated } from "./authentication.ts";
 
 const attempt = { attemptReference: "att_1", gatewayReference: "pi_1", amountMinor: 4900, currency: "EUR" };
-const reply = (body: object, status = 200): GatewayReply => ({
-  type: "answer",
-  status,
-  headers: {},
-  body: Buffer.from(JSON.stringify(body)),
-});
 const intent = (change: object = {}) => ({
   id: "pi_1",
   object: "payment_intent",

@@ -7,6 +7,7 @@ import { forFile } from "../../dev/testing/for-file.ts";
 import { startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { AttemptAtGateway, Hold } from "../connector.ts";
+import { untilAnswer } from "../replies.fixture.ts";
 import type { StripeParts } from "./api.ts";
 import { StripeConnector } from "./connector.ts";
 
@@ -20,19 +21,9 @@ const harness = await forFile(() =>
 // Longer than a call waits, so that a late answer arrives when the caller has stopped waiting.
 const callMs = 500;
 const lateMsMax = 1_000;
-// On a busy machine most calls are late.
-const triesMax = 300;
-
-async function until<Answer extends { type: string }>(types: readonly string[], ask: (nth: number) => Promise<Answer>) {
-  for (let nth = 1; nth <= triesMax; nth++) {
-    const answer = await ask(nth);
-    if (types.includes(answer.type)) return answer;
-  }
-  throw new Error(`no answer among ${types.join(", ")} after ${triesMax} tries`);
-}
 
 const release = (attempt: AttemptAtGateway) =>
-  until(["done", "absent"], (nth) =>
+  untilAnswer(["done", "absent"], (nth) =>
     harness.connector.void(harness.call(`${attempt.attemptReference}_void${nth}`, callMs), attempt),
   );
 
@@ -45,7 +36,7 @@ async function payOnce(knowsName: boolean): Promise<{ reference: string; expecte
   const attempt = { attemptReference: reference, amountMinor, currency };
   if (outcome.type === "held") {
     const hold: Hold = { ...attempt, gatewayReference: outcome.gatewayReference };
-    await until(["done"], () => harness.connector.capture(harness.call(`${reference}_cap`, callMs), hold));
+    await untilAnswer(["done"], () => harness.connector.capture(harness.call(`${reference}_cap`, callMs), hold));
     return { reference, expected: "captured" };
   }
   const name = outcome.type === "unknown" && knowsName ? outcome.gatewayReference : undefined;

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { forFile } from "../../dev/testing/for-file.ts";
 import { holdPayment, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import { withShared } from "../../dev/testing/gateways/gateway-spec.ts";
-import type { GatewayReply } from "../../platform/outbound-http.ts";
 import type { CapturedPayment, RefundAtGateway } from "../connector.ts";
+import { jsonReply as reply } from "../replies.fixture.ts";
 import { subjects } from "../subjects.fixture.ts";
 import { readRefund, readRefundRecord } from "./refund-answers.ts";
 
@@ -16,12 +16,6 @@ const captured: CapturedPayment = {
 };
 const refund: RefundAtGateway = { refundReference: "ref_1", amountMinor: 100, currency: "USD" };
 const replayed = { "idempotent-replayed": "true" };
-const reply = (body: object, status = 200, headers = {}): GatewayReply => ({
-  type: "answer",
-  status,
-  headers,
-  body: Buffer.from(JSON.stringify(body)),
-});
 
 describe("readRefund()", () => {
   const refused = (error: object, status = 400, headers = {}) =>

@@ -1,14 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { GatewayReply } from "../../platform/outbound-http.ts";
+import { jsonReply } from "../replies.fixture.ts";
 import { readAres, readPostauth } from "./answers.ts";
 
 const kept = { threeDSServerTransID: "t", messageVersion: "2.2.0" };
-const reply = (json: object): GatewayReply => ({
-  type: "answer",
-  status: 200,
-  headers: {},
-  body: Buffer.from(JSON.stringify({ threeDSServerTransID: "t", ...json })),
-});
+const reply = (json: object) => jsonReply({ threeDSServerTransID: "t", ...json });
 const proven = { transStatus: "Y", eci: "05", dsTransID: "d", authenticationValue: "c" };
 const extension = (name: string, value: unknown) => ({
   name,

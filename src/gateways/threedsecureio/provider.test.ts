@@ -8,6 +8,7 @@ import { GatewayHttp } from "../../platform/outbound-http.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { type Sandbox, startSandbox } from "../../sandbox/main.ts";
 import type { AuthenticationRequest } from "../authentication-provider.ts";
+import { browser } from "../subjects.fixture.ts";
 import { areqOf, challengeIndicatorOf } from "./areq.ts";
 import { problemsOf } from "./areq-fields.fixture.ts";
 import { ThreeDSecureIoProvider } from "./provider.ts";
@@ -23,14 +24,7 @@ const request: AuthenticationRequest = {
   isMandated: true,
   returnUrl: `https://pay.example/authentication/test/return/${"x".repeat(110)}`,
   purchasedAt: new Date("2026-11-23T17:08:09.123Z"),
-  browser: {
-    javaEnabled: false,
-    colorDepth: 30,
-    screenWidth: 1_280,
-    screenHeight: 800,
-    timeZoneOffsetMinutes: -60,
-    language: "zh-Hant-TW",
-  },
+  browser: { ...browser, colorDepth: 30, language: "zh-Hant-TW" },
   acquirer: {
     mcc: "5411",
     country: "DE",

@@ -1,26 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../../platform/secrets.ts";
 import { type SignedFields, signNotification } from "../../adyen/notification-signature.ts";
+import { sample, sampleKey, sampleSignature } from "../../adyen/published-sample.fixture.ts";
 import { readNotification } from "./read-notification.ts";
 
-// The sample of Adyen's own libraries (https://github.com/Adyen/adyen-node-api-library, hmacValidator tests, 2026).
-const hmacKey = "44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056";
-const sample: SignedFields = {
-  pspReference: "7914073381342284",
-  originalReference: "",
-  merchantAccountCode: "TestMerchant",
-  merchantReference: "TestPayment-1407325143704",
-  value: 1130,
-  currency: "EUR",
-  eventCode: "AUTHORISATION",
-  success: "true",
-};
-
-const credentials = { merchantAccount: new Secret("TestMerchant"), notificationHmacKey: new Secret(hmacKey) };
+const credentials = { merchantAccount: new Secret("TestMerchant"), notificationHmacKey: new Secret(sampleKey) };
 
 describe("signNotification()", () => {
   it("signs Adyen's published sample as Adyen does", () => {
-    expect(signNotification(hmacKey, sample)).toBe("coqCmt/IZ4E3CzPvMY8zTjQVL5hYJUiBRg8UU+iCWo0=");
+    expect(signNotification(sampleKey, sample)).toBe(sampleSignature);
   });
 });
 
@@ -47,7 +35,7 @@ describe("readNotification()", () => {
     ["success", "false"],
   ])("refuses an item whose %s was changed", (field, value) => {
     const changed = { ...sample, [field]: value };
-    expect(read(bodyOf(changed, signNotification(hmacKey, sample)))).toMatchObject({ type: "refused" });
+    expect(read(bodyOf(changed, signNotification(sampleKey, sample)))).toMatchObject({ type: "refused" });
   });
 
   it("refuses all items when one of them is not signed", () => {
@@ -119,7 +107,7 @@ describe("readNotification()", () => {
   });
 });
 
-function bodyOf(fields: SignedFields, hmacSignature = signNotification(hmacKey, fields)): string {
+function bodyOf(fields: SignedFields, hmacSignature = signNotification(sampleKey, fields)): string {
   const { value, currency, ...named } = fields;
   const item = { ...named, amount: { value, currency }, additionalData: { hmacSignature } };
   return JSON.stringify({ live: "false", notificationItems: [{ NotificationRequestItem: item }] });
