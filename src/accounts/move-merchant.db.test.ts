@@ -1,60 +1,73 @@
 import { expect, it } from "vitest";
 import { addEntry, listBlocklist } from "../core/card-testing/blocklist.ts";
-import { createSession, findCreatedSession } from "../core/create-session.ts";
+import {
+  type CreatedSession,
+  createSession,
+  findCreatedSession,
+  type NewSession,
+  type SessionOwner,
+} from "../core/create-session.ts";
 import { cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";
-import type { Queryable } from "../platform/database.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { recordSettings } from "./merchant-settings.ts";
 import { loadWallets, recordWallets, resealIdentities, sealIdentity } from "./merchant-wallets.ts";
 import { closeCell, hasLeft, readConfiguration, recordOrders, writeConfiguration } from "./move-merchant.ts";
 
 const cell = await forFile(startCoreFixture);
+const { database } = cell.core;
 
 const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1" };
 
 async function newOwner() {
   const owner = { ...cell.owner, merchantId: systemRuntime.uuid() };
-  await cell.core.database.transaction((tx) => recordSettings(tx, owner));
+  await database.transaction((tx) => recordSettings(tx, owner));
   return owner;
 }
 
-async function waitForLock(queryable: Queryable): Promise<void> {
+/** A merchant whose configuration was copied to move it. */
+async function copiedOwner() {
+  const owner = await newOwner();
+  return { owner, copied: await readConfiguration(database, owner.merchantId) };
+}
+
+/** Creates a session in a transaction that stays open until `commit`. */
+async function creating(owner: SessionOwner, asked: NewSession, key: string) {
+  const created = Promise.withResolvers<CreatedSession["session"]>();
+  const { promise: mayCommit, resolve: commit } = Promise.withResolvers<void>();
+  const committed = database.transaction(async (tx) => {
+    const inTransaction = { ...cell.core, database: tx as unknown as typeof database };
+    created.resolve((await createSession(inTransaction, owner, asked, key)).session);
+    await mayCommit;
+  });
+  return { session: await created.promise, commit, committed };
+}
+
+async function waitForLock(): Promise<void> {
   const text = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
   for (let tries = 0; tries < 2_000; tries++)
-    if ((await queryable.query({ name: "test_waiting", text }, [])).length > 0) return;
+    if ((await database.query({ name: "test_waiting", text }, [])).length > 0) return;
   throw new Error("no statement waits for a lock");
 }
 
 it("waits for a session that is being created, so that its key is found afterwards", async () => {
-  const owner = await newOwner();
-  const { database } = cell.core;
-  const copied = await readConfiguration(database, owner.merchantId);
-  const { promise: created, resolve: onCreated } = Promise.withResolvers<string>();
-  const { promise: mayCommit, resolve: commit } = Promise.withResolvers<void>();
-  const creating = database.transaction(async (tx) => {
-    const inTransaction = { ...cell.core, database: tx as unknown as typeof database };
-    onCreated((await createSession(inTransaction, owner, order, "before")).session.id);
-    await mayCommit;
-  });
-  const sessionId = await created;
+  const { owner, copied } = await copiedOwner();
+  const { session, commit, committed } = await creating(owner, order, "before");
   const closing = database.transaction((tx) => closeCell(tx, copied, { merchantId: owner.merchantId, toCell: 2 }));
-  await waitForLock(cell.core.database);
+  await waitForLock();
   commit();
-  await creating;
+  await committed;
   expect(await closing).toBe(true);
-  expect((await findCreatedSession(cell.core, owner, order, "before"))?.session.id).toBe(sessionId);
+  expect((await findCreatedSession(cell.core, owner, order, "before"))?.session.id).toBe(session.id);
 });
 
 it("refuses a session whose creation waited for the move, without a row", async () => {
-  const owner = await newOwner();
-  const { database } = cell.core;
-  const copied = await readConfiguration(database, owner.merchantId);
+  const { owner, copied } = await copiedOwner();
   let creating: Promise<unknown> | undefined;
   await database.transaction(async (tx) => {
     await closeCell(tx, copied, { merchantId: owner.merchantId, toCell: 2 });
     creating = createSession(cell.core, owner, order, "during").catch((error) => error);
-    await waitForLock(cell.core.database);
+    await waitForLock();
   });
   expect(await creating).toMatchObject({ code: "idempotency_in_progress" });
   expect(await findCreatedSession(cell.core, owner, order, "during")).toBeUndefined();
@@ -63,9 +76,7 @@ it("refuses a session whose creation waited for the move, without a row", async 
 });
 
 it("leaves the cell open if the configuration has changed since it was copied", async () => {
-  const owner = await newOwner();
-  const { database } = cell.core;
-  const copied = await readConfiguration(database, owner.merchantId);
+  const { owner, copied } = await copiedOwner();
   await database.transaction((tx) => recordSettings(tx, { ...owner, sessionLifetimeMs: 600_000 }));
   const to = { merchantId: owner.merchantId, toCell: 2 };
   expect(await database.transaction((tx) => closeCell(tx, copied, to))).toBe(false);
@@ -74,7 +85,7 @@ it("leaves the cell open if the configuration has changed since it was copied", 
 
 it("leaves no sealed key of a wallet behind, which could not be sealed again", async () => {
   const owner = await newOwner();
-  const { database, sealing } = cell.core;
+  const { sealing } = cell.core;
   const { merchantId } = owner;
   const named = { id: "1", merchantIdentifier: "merchant.com.example", createdAt: "", signingRequest: "" };
   const setUp = { identities: [{ ...named, sealed: sealIdentity(sealing, merchantId, "key") }] };
@@ -90,7 +101,6 @@ it("leaves no sealed key of a wallet behind, which could not be sealed again", a
 
 it("takes the block list along", async () => {
   const owner = await newOwner();
-  const { database } = cell.core;
   const { merchantId } = owner;
   const entry = { id: systemRuntime.uuid(), reason: "Tried cards", addedBy: "Dora", endsAt: null };
   const added = await database.transaction((tx) =>
@@ -112,9 +122,7 @@ it("of a merchant that refuses repeated orders ends what is not submitted, waits
   const paid = await cell.submit(await cell.newSession(), cards.approved);
   const unsubmitted = await cell.newSession();
   const copied = await readConfiguration(core.database, owner.merchantId);
-  await cell.sandbox.hold("a.authorize");
-  const paying = cell.submit(await cell.newSession(), cards.approved);
-  await cell.sandbox.paused({ operation: "a.authorize" });
+  const { paying } = await cell.pauseAt("a.authorize", await cell.newSession());
   const handed: string[] = [];
   const closing = core.database.transaction((tx) =>
     closeCell(
@@ -141,7 +149,6 @@ const submitTo = (session: Parameters<typeof cell.loadSession>[0]) =>
 
 it("takes no payment any more that would store the first card in the cell that the merchant leaves", async () => {
   const owner = await newOwner();
-  const { database } = cell.core;
   const { session } = await createSession(cell.core, owner, saving);
   const copied = await readConfiguration(database, owner.merchantId);
   const handed: unknown[] = [];
@@ -153,21 +160,12 @@ it("takes no payment any more that would store the first card in the cell that t
 });
 
 it("takes none either in a session whose creation it has waited for", async () => {
-  const owner = await newOwner();
-  const { database } = cell.core;
-  const copied = await readConfiguration(database, owner.merchantId);
-  const { promise: created, resolve: onCreated } = Promise.withResolvers<Awaited<ReturnType<typeof createSession>>>();
-  const { promise: mayCommit, resolve: commit } = Promise.withResolvers<void>();
-  const creating = database.transaction(async (tx) => {
-    const inTransaction = { ...cell.core, database: tx as unknown as typeof database };
-    onCreated(await createSession(inTransaction, owner, saving, "first-card"));
-    await mayCommit;
-  });
-  const { session } = await created;
+  const { owner, copied } = await copiedOwner();
+  const { session, commit, committed } = await creating(owner, saving, "first-card");
   const closing = database.transaction((tx) => closeCell(tx, copied, { merchantId: owner.merchantId, toCell: 2 }));
-  await waitForLock(database);
+  await waitForLock();
   commit();
-  await creating;
+  await committed;
   expect(await closing).toBe(true);
   await expect(submitTo(session)).rejects.toMatchObject({ code: "session_expired" });
 });

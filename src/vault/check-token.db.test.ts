@@ -13,7 +13,7 @@ import { makeCardToken } from "../platform/card-token.ts";
 import { encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { type KeyRing, Secret } from "../platform/secrets.ts";
-import { startVaultFixture, testCard } from "./vault.fixture.ts";
+import { payment, startVaultFixture, testCard } from "./vault.fixture.ts";
 import { cardLifetimeMs, usesPerToken } from "./vault-limits.ts";
 
 const fixture = await forFile(startVaultFixture);
@@ -31,19 +31,8 @@ async function tokenFor(session: string): Promise<Secret> {
   return new Secret(token);
 }
 
-function pay(session: string, token: Secret, by = client) {
-  return by.forward({
-    connector: "SANDBOX_A",
-    operation: "authorize",
-    token,
-    sessionId: session,
-    origin: `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`,
-    pathVariables: {},
-    headers: {},
-    body: "card[number]={{card.number}}",
-    timeoutMs: 5_000,
-  });
-}
+const origin = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
+const pay = (sessionId: string, token: Secret, by = client) => by.forward(payment({ token, sessionId, origin }));
 
 const stateOf = async (sessionId: string, token: Secret) => (await client.checkToken({ sessionId, token })).state;
 

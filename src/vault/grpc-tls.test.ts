@@ -16,7 +16,7 @@ import { Database } from "../platform/database.ts";
 import { createLogger } from "../platform/log.ts";
 import { TlsFiles } from "../platform/tls-files.ts";
 import { startVault } from "./main.ts";
-import { keyPair } from "./vault.fixture.ts";
+import { keyPair, payment } from "./vault.fixture.ts";
 
 const ours = new TestAuthority("ours");
 const strangers = new TestAuthority("strangers");
@@ -54,17 +54,9 @@ async function startTlsVault(clientCaFile?: string): Promise<number> {
 async function forward(port: number, tls: VaultTlsPaths | undefined) {
   const client = new VaultClient({ address: `localhost:${port}`, tls, signing, log: logger });
   try {
-    const { reply } = await client.forward({
-      connector: "SANDBOX_A",
-      operation: "authorize",
-      token: probe.vaultToken,
-      sessionId: probe.sessionId,
-      origin: `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`,
-      pathVariables: {},
-      headers: { authorization: "Bearer key_a" },
-      body: "card[number]={{card.number}}",
-      timeoutMs: 5_000,
-    });
+    const origin = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
+    const asked = payment({ token: probe.vaultToken, sessionId: probe.sessionId, origin });
+    const { reply } = await client.forward({ ...asked, headers: { authorization: "Bearer key_a" } });
     return reply;
   } finally {
     client.close();

@@ -14,10 +14,9 @@ import { encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
 import type { EnvironmentName } from "../platform/signed-claims.ts";
-import type { CallCounts } from "./call-counts.ts";
 import { startVault } from "./main.ts";
 import { takeSecurityCode } from "./tokenize.ts";
-import { liveCard, startVaultFixture, testCard } from "./vault.fixture.ts";
+import { listingCounts, liveCard, payment, startVaultFixture, testCard } from "./vault.fixture.ts";
 import { usesPerToken } from "./vault-limits.ts";
 
 const fixture = await forFile(() => startVaultFixture({ trustedProxies: ["127.0.0.1"] }));
@@ -57,17 +56,14 @@ async function open(handle: Secret, code: "required" | "none", session: Session)
 }
 
 const pay = ({ name }: Session, token: Secret) =>
-  client.forward({
-    connector: "SANDBOX_A",
-    operation: "authorize",
-    token,
-    sessionId: name,
-    origin: gateway.url,
-    pathVariables: {},
-    headers: {},
-    body: "amount=4900&card[number]={{card.number}}&card[cvc]={{card.cvc}}",
-    timeoutMs: 5_000,
-  });
+  client.forward(
+    payment({
+      token,
+      sessionId: name,
+      origin: gateway.url,
+      body: "amount=4900&card[number]={{card.number}}&card[cvc]={{card.cvc}}",
+    }),
+  );
 
 const sent = () => gateway.requests.map(({ body }) => Object.fromEntries(new URLSearchParams(body.toString())));
 
@@ -253,11 +249,7 @@ describe("a stored card that needs its security code", () => {
   });
 
   it("counts a call before anything else, and charges the merchant for what may be a code only", async () => {
-    const counted: string[] = [];
-    const callCounts = {
-      countCall: () => void counted.push("call"),
-      charge: async () => void counted.push("merchant"),
-    } as unknown as CallCounts;
+    const { counted, callCounts } = listingCounts();
     const { grant } = newSession();
     const post = (body: string) => {
       const headers = { authorization: `Bearer ${grant}`, "content-type": "application/json" };

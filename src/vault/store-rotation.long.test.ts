@@ -1,15 +1,13 @@
 /** Measures a rotation of the store ring over many cards while customers pay: `npm run test:long -- store-rotation`. */
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import { VaultClient } from "../card-vault/own/vault-rpc.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
-import { createStrictLog } from "../dev/testing/strict-log.ts";
 import { encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { type KeyRing, Secret, seal } from "../platform/secrets.ts";
 import { resealStored, sealForStore } from "../platform/store-ring.ts";
-import { startVaultFixture, testCard } from "./vault.fixture.ts";
+import { clientOf, payment, startVaultFixture, testCard } from "./vault.fixture.ts";
 
 const cards = 100_000;
 const rowsAtOnce = 5_000;
@@ -19,14 +17,7 @@ const withinMs = 120_000;
 
 const fixture = await forFile(startVaultFixture);
 const gateway = await forFile(() => Receiver.start());
-const client = await forFile(
-  () =>
-    new VaultClient({
-      address: new URL(fixture.vault.origins.grpc).host,
-      signing: fixture.signing.test,
-      log: createStrictLog(),
-    }),
-);
+const client = await forFile(() => clientOf(fixture));
 const { storeRing } = fixture.config.environments[0]!;
 const ring: KeyRing = { current: "2", keys: { ...storeRing!.keys, 2: randomBytes(32) } };
 // As long as the inner layer of any card.
@@ -62,17 +53,7 @@ async function payTwice(): Promise<void> {
 }
 
 async function pay(sessionId: string, token: Secret): Promise<void> {
-  const { reply } = await client.forward({
-    connector: "SANDBOX_A",
-    operation: "authorize",
-    token,
-    sessionId,
-    origin: gateway.url,
-    pathVariables: {},
-    headers: {},
-    body: "card[number]={{card.number}}",
-    timeoutMs: 5_000,
-  });
+  const { reply } = await client.forward(payment({ token, sessionId, origin: gateway.url }));
   if (reply.type !== "answer") throw new Error(`a payment failed: ${reply.type}`);
 }
 

@@ -3,7 +3,6 @@ import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { VaultClient } from "../card-vault/own/vault-rpc.ts";
 import { findTraces, type Trace, tracesOfCvc, tracesOfNumber, tracesOfText } from "../dev/e2e/canary-search.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { testsTaken } from "../dev/testing/long-only.ts";
@@ -14,20 +13,13 @@ import { encodeId } from "../platform/ids.ts";
 import { passesLuhn } from "../platform/luhn.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { Secret } from "../platform/secrets.ts";
-import { startVaultFixture, testCard } from "./vault.fixture.ts";
+import { clientOf, payment, startVaultFixture, testCard } from "./vault.fixture.ts";
 
 const lines: string[] = [];
 const logger = createStrictLog((line) => void lines.push(line));
 const fixture = await forFile(() => startVaultFixture({ logger }));
 const gateway = await forFile(() => Receiver.start());
-const client = await forFile(
-  () =>
-    new VaultClient({
-      address: new URL(fixture.vault.origins.grpc).host,
-      signing: fixture.signing.test,
-      log: createStrictLog(),
-    }),
-);
+const client = await forFile(() => clientOf(fixture));
 
 const rounds = 50;
 const paymentsARound = testsTaken.all ? 20 : 1;
@@ -87,17 +79,8 @@ async function payAndStore(): Promise<string> {
   const sessionId = systemRuntime.uuid();
   const session = encodeId("ps", sessionId);
   const { token } = await (await fixture.tokenize(session, card)).json();
-  await client.forward({
-    connector: "SANDBOX_A",
-    operation: "authorize",
-    token: new Secret(token),
-    sessionId: session,
-    origin: gateway.url,
-    pathVariables: {},
-    headers: {},
-    body: "card[number]={{card.number}}&card[cvc]={{card.cvc}}&card[holder]={{card.holder}}",
-    timeoutMs: 5_000,
-  });
+  const body = "card[number]={{card.number}}&card[cvc]={{card.cvc}}&card[holder]={{card.holder}}";
+  await client.forward(payment({ token: new Secret(token), sessionId: session, origin: gateway.url, body }));
   const [row] = await query<{ sealed: string }>(`SELECT sealed FROM card WHERE session_id = '${session}'`);
   const handle = new Secret(`vc_${randomBytes(24).toString("base64url")}`);
   expect(await client.stored.keep({ sessionId, merchantId, token: new Secret(token), handle })).toMatchObject({

@@ -3,9 +3,8 @@ import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { forFile } from "../dev/testing/for-file.ts";
 import { signSessionGrant } from "../platform/service-token-signing.ts";
-import type { CallCounts } from "./call-counts.ts";
 import { tokenize } from "./tokenize.ts";
-import { keyPair, liveCard, startVaultFixture, testCard } from "./vault.fixture.ts";
+import { keyPair, listingCounts, liveCard, startVaultFixture, testCard } from "./vault.fixture.ts";
 import { callLimits } from "./vault-limits.ts";
 
 const fixture = await forFile(() => startVaultFixture({ trustedProxies: ["127.0.0.1"] }));
@@ -137,11 +136,7 @@ describe("POST /tokens", () => {
   });
 
   it("charges the merchant for what may be a card only, once the caller's own limits have counted the call", async () => {
-    const counted: string[] = [];
-    const callCounts = {
-      countCall: () => void counted.push("call"),
-      charge: async () => void counted.push("merchant"),
-    } as unknown as CallCounts;
+    const { counted, callCounts } = listingCounts();
     const grant = `Bearer ${fixture.grant("ps_charged", { environment: "live" })}`;
     const post = (body: string) => {
       const headers = { authorization: grant, "content-type": "application/json" };

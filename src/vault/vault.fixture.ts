@@ -1,9 +1,11 @@
 /** Test fixture: a whole vault with real ports, its own database, keys for both environments, and their signers. */
 import { generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
 import { Pool } from "pg";
+import { VaultClient } from "../card-vault/own/vault-rpc.ts";
 import { createTestDatabase } from "../dev/testing/postgres.ts";
 import { createStrictLog } from "../dev/testing/strict-log.ts";
 import { Database } from "../platform/database.ts";
+import type { Secret } from "../platform/secrets.ts";
 import {
   createServiceTokens,
   type SigningKey,
@@ -12,6 +14,7 @@ import {
 } from "../platform/service-token-signing.ts";
 import type { EnvironmentName } from "../platform/signed-claims.ts";
 import type { WalletOrder } from "../platform/wallets.ts";
+import type { CallCounts } from "./call-counts.ts";
 import { startVault, type Vault } from "./main.ts";
 import type { VaultConfig, VaultEnvironment } from "./vault-config.ts";
 
@@ -104,6 +107,33 @@ export async function startVaultFixture(change: Partial<VaultConfig> = {}): Prom
       await pool.end();
     },
   };
+}
+
+/** Returns a client of the vault for its test environment; close it. */
+export function clientOf({ vault, signing }: VaultFixture): VaultClient {
+  const address = new URL(vault.origins.grpc).host;
+  return new VaultClient({ address, signing: signing.test, log: createStrictLog() });
+}
+
+/** A payment at this gateway, by default with the card's number alone. */
+export const payment = (given: { token: Secret; sessionId: string; origin: string; body?: string }) => ({
+  connector: "SANDBOX_A",
+  operation: "authorize",
+  pathVariables: {},
+  headers: {},
+  body: "card[number]={{card.number}}",
+  timeoutMs: 5_000,
+  ...given,
+});
+
+/** Returns counts that list what was counted, in `counted`. */
+export function listingCounts() {
+  const counted: string[] = [];
+  const callCounts = {
+    countCall: () => void counted.push("call"),
+    charge: async () => void counted.push("merchant"),
+  } as unknown as CallCounts;
+  return { counted, callCounts };
 }
 
 export function environmentOf(environment: EnvironmentName, testCards?: ReadonlySet<string>): VaultEnvironment {

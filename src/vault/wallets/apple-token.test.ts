@@ -6,19 +6,9 @@ import { AppleAuthority, type ApplePayment, type TokenChange } from "../../sandb
 import { appleRoot } from "./apple-root.ts";
 import { type AppleCheck, openAppleToken } from "./apple-token.ts";
 import { disguise } from "./disguise.fixture.ts";
-import { findAcceptedChanges } from "./single-byte-changes.fixture.ts";
+import { codeOf, findAcceptedChanges } from "./single-byte-changes.fixture.ts";
 import type { DecryptionKey } from "./token-parts.ts";
 import { basisTheoryRsa, basisTheoryVisaNew, basisTheoryVisaOld, galaMastercard } from "./vectors.fixture.ts";
-
-const codeOf = (open: () => unknown) => {
-  try {
-    open();
-    return "opened";
-  } catch (error) {
-    const { check, code } = error as { check?: string; code?: string };
-    return check ?? code ?? String(error);
-  }
-};
 
 describe.each([
   ["spreedly/gala, Mastercard", galaMastercard],

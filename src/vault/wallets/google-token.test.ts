@@ -8,19 +8,9 @@ import {
 } from "../../sandbox/wallets/google-authority.ts";
 import { readGoogleRoots } from "./google-roots.ts";
 import { type GoogleCheck, isUnderRoot, openGoogleToken } from "./google-token.ts";
-import { findAcceptedChanges } from "./single-byte-changes.fixture.ts";
+import { codeOf, findAcceptedChanges } from "./single-byte-changes.fixture.ts";
 import type { DecryptionKey } from "./token-parts.ts";
 import { basisTheoryGoogleNew, basisTheoryGoogleOld, googleTestRoots } from "./vectors.fixture.ts";
-
-const codeOf = (open: () => unknown) => {
-  try {
-    open();
-    return "opened";
-  } catch (error) {
-    const { check, code } = error as { check?: string; code?: string };
-    return check ?? code ?? String(error);
-  }
-};
 
 describe.each([
   ["Basis Theory, new", basisTheoryGoogleNew],

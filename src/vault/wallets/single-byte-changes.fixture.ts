@@ -55,3 +55,14 @@ function encodedIn(
   const bytes = readBase64(value);
   return bytes === undefined ? [] : [{ encoded: value, bytes, encoding: "base64" }];
 }
+
+/** Returns what refused the token, or that it was opened. */
+export const codeOf = (open: () => unknown) => {
+  try {
+    open();
+    return "opened";
+  } catch (error) {
+    const { check, code } = error as { check?: string; code?: string };
+    return check ?? code ?? String(error);
+  }
+};
