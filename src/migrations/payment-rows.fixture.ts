@@ -103,8 +103,14 @@ export function winning(id?: string, reference = v7()): string {
 /** Stores a session that was not submitted, of this life; `more` has further columns and what they hold. */
 export function newSession(more: Readonly<Record<string, string>> = {}, life = "1 h"): string {
   const columns = {
-    ...{ id: `'${v7()}'`, merchant_id: `'${v7()}'`, amount_minor: "4900", currency: "'EUR'", order_ref: "'o'" },
-    ...{ secret_version: "1", expires_at: `now() + interval '${life}'`, ...more },
+    id: `'${v7()}'`,
+    merchant_id: `'${v7()}'`,
+    amount_minor: "4900",
+    currency: "'EUR'",
+    order_ref: "'o'",
+    secret_version: "1",
+    expires_at: `now() + interval '${life}'`,
+    ...more,
   };
   return `INSERT INTO payment_session (${Object.keys(columns)}) VALUES (${Object.values(columns)})`;
 }

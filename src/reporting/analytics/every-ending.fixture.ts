@@ -1,11 +1,12 @@
 /** Payments with every ending, on one day, for the sums that tests compute by hand. */
 import type { SettledRow } from "./settled-rows.fixture.ts";
 
-const at = "2026-03-10T12:00:00Z";
-export const oneOfEach: readonly SettledRow[] = [
-  { settledAt: at, amountMinor: 1000, seconds: 1, attempts: [{ gateway: "A", status: "CAPTURED", ms: 100 }] },
+const settled = (...rows: Omit<SettledRow, "settledAt">[]): readonly SettledRow[] =>
+  rows.map((row) => ({ settledAt: "2026-03-10T12:00:00Z", ...row }));
+
+export const oneOfEach = settled(
+  { amountMinor: 1000, seconds: 1, attempts: [{ gateway: "A", status: "CAPTURED", ms: 100 }] },
   {
-    settledAt: at,
     amountMinor: 2500,
     seconds: 2,
     attempts: [
@@ -14,7 +15,6 @@ export const oneOfEach: readonly SettledRow[] = [
     ],
   },
   {
-    settledAt: at,
     amountMinor: 700,
     currency: "USD",
     seconds: 11,
@@ -24,13 +24,11 @@ export const oneOfEach: readonly SettledRow[] = [
     ],
   },
   {
-    settledAt: at,
     status: "DECLINED",
     seconds: 1,
     attempts: [{ gateway: "A", status: "DECLINED", kind: "FRAUD", code: "fraud_suspected", ms: 100 }],
   },
   {
-    settledAt: at,
     status: "DECLINED",
     seconds: 1,
     attempts: [
@@ -39,7 +37,6 @@ export const oneOfEach: readonly SettledRow[] = [
     ],
   },
   {
-    settledAt: at,
     status: "DEGRADED",
     seconds: 4,
     attempts: [
@@ -47,17 +44,16 @@ export const oneOfEach: readonly SettledRow[] = [
       { gateway: "B", status: "VOIDING", kind: "GATEWAY_ERROR", ms: 50 },
     ],
   },
-  { settledAt: at, status: "EXPIRED", attempts: [] },
-];
+  { status: "EXPIRED", attempts: [] },
+);
 
 const wanting = { kind: "SOFT_DECLINE", code: "authentication_required", stop: "authentication_required" } as const;
 const unfinished = { code: "authentication_failed", stop: "authentication_failed" } as const;
 const passed = (shownMs: number) => ({ status: "AUTHENTICATED", shownMs }) as const;
 /** Payments that were held: captured, cancelled, not captured in time, and declined before any hold. */
-export const capturedLater: readonly SettledRow[] = [
-  { settledAt: at, amountMinor: 900, attempts: [{ gateway: "A", status: "CAPTURED" }] },
+export const capturedLater = settled(
+  { amountMinor: 900, attempts: [{ gateway: "A", status: "CAPTURED" }] },
   {
-    settledAt: at,
     amountMinor: 900,
     status: "DECLINED",
     declineCode: "capture_cancelled",
@@ -67,24 +63,21 @@ export const capturedLater: readonly SettledRow[] = [
     ],
   },
   {
-    settledAt: at,
     amountMinor: 900,
     status: "DECLINED",
     declineCode: "capture_expired",
     attempts: [{ gateway: "A", status: "VOIDING" }],
   },
   {
-    settledAt: at,
     amountMinor: 900,
     status: "DECLINED",
     attempts: [{ gateway: "A", status: "DECLINED", kind: "HARD_DECLINE", code: "card_declined" }],
   },
-];
+);
 
 /** Payments with a provider: a failover with one proof, a proof that no capture used, an exemption and a refusal. */
-export const provided: readonly SettledRow[] = [
+export const provided = settled(
   {
-    settledAt: at,
     seconds: 60,
     provided: { status: "AUTHENTICATED", flow: "CHALLENGE", shownMs: 40_000, issuerLiable: true },
     attempts: [
@@ -93,32 +86,20 @@ export const provided: readonly SettledRow[] = [
     ],
   },
   {
-    settledAt: at,
     provided: { status: "AUTHENTICATED", flow: "FRICTIONLESS", issuerLiable: true },
     attempts: [{ gateway: "A", status: "CAPTURED" }],
   },
   {
-    settledAt: at,
     provided: { status: "EXEMPTED", flow: "FRICTIONLESS" },
     attempts: [{ gateway: "A", status: "CAPTURED", imported: true }],
   },
-  {
-    settledAt: at,
-    status: "DECLINED",
-    provided: { status: "REJECTED", flow: "CHALLENGE", shownMs: 1_000 },
-    attempts: [],
-  },
-];
+  { status: "DECLINED", provided: { status: "REJECTED", flow: "CHALLENGE", shownMs: 1_000 }, attempts: [] },
+);
 
 /** Payments with an authentication: one for each end, and one that was repeated. */
-export const asked: readonly SettledRow[] = [
+export const asked = settled(
+  { seconds: 65, attempts: [{ gateway: "A", status: "CAPTURED", ms: 64_000, asked: passed(40_000) }] },
   {
-    settledAt: at,
-    seconds: 65,
-    attempts: [{ gateway: "A", status: "CAPTURED", ms: 64_000, asked: passed(40_000) }],
-  },
-  {
-    settledAt: at,
     seconds: 65,
     attempts: [
       { gateway: "A", status: "DECLINED", ...wanting },
@@ -126,7 +107,6 @@ export const asked: readonly SettledRow[] = [
     ],
   },
   {
-    settledAt: at,
     status: "DECLINED",
     seconds: 65,
     attempts: [
@@ -141,7 +121,6 @@ export const asked: readonly SettledRow[] = [
   },
   // B may have held, so these two were voided.
   {
-    settledAt: at,
     status: "DECLINED",
     seconds: 65,
     attempts: [
@@ -150,7 +129,6 @@ export const asked: readonly SettledRow[] = [
     ],
   },
   {
-    settledAt: at,
     status: "DECLINED",
     seconds: 65,
     attempts: [
@@ -159,8 +137,7 @@ export const asked: readonly SettledRow[] = [
     ],
   },
   {
-    settledAt: at,
     seconds: 65,
     attempts: [{ gateway: "B", status: "CAPTURED", ms: 64_000, asked: { status: "UNAVAILABLE", shownMs: 9_000 } }],
   },
-];
+);
