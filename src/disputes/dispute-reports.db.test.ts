@@ -35,9 +35,7 @@ const waiting = async () => {
 };
 const disputesOf = async (session: PaymentSession) => (await fixture.loadSession(session)).disputes ?? [];
 const later = async (minutes: number) => {
-  await fixture.setClockAhead(minutes);
-  await processNotificationsOnce(fixture.core);
-  await fixture.setClockAhead(0);
+  await fixture.after(minutes, () => processNotificationsOnce(fixture.core));
 };
 
 describe("a dispute at Adyen", () => {

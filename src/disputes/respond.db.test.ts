@@ -23,9 +23,7 @@ const [a, b] = fixture.connectionIds;
 const second = 1_000;
 
 afterEach(async () => {
-  await fixture.setClockAhead(200);
-  await work();
-  await fixture.setClockAhead(0);
+  await fixture.after(200, () => work());
   await fixture.sandbox.setClockAhead(0);
 });
 

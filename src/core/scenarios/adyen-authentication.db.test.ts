@@ -93,14 +93,10 @@ describe("a payment with ADYEN_3DS", async () => {
     await flow.comeBack(mine);
     await flow.comeBack(theirs);
     expect(await flow.story(other)).toMatchObject({ end: "SUCCEEDED SANDBOX_A" });
-    await flow.base.setClockAhead(1);
-    await flow.recover();
-    await flow.base.setClockAhead(0);
+    await flow.base.after(1, () => flow.recover());
     expect((await flow.base.sandbox.requests())["adyen.complete"]).toBe(before + 2);
     expect(await flow.story(session)).toMatchObject({ end: "CREATED", authentications: ["AWAITING_CUSTOMER"] });
-    await flow.base.setClockAhead(11);
-    await flow.recover();
-    await flow.base.setClockAhead(0);
+    await flow.base.after(11, () => flow.recover());
     expect(await flow.story(session)).toMatchObject({
       end: "DECLINED authentication_failed",
       authentications: ["ABANDONED"],

@@ -119,9 +119,7 @@ describe("a customer whom a gateway and then a provider asks", async () => {
       { A: challengeAt.A({ act: "decline", code: "transaction_not_allowed" }), B: challengeAt.B() },
       { core: { ...core, inFlight: new Set(), connectorOf } },
     );
-    await flow.base.setClockAhead(4);
-    await flow.answerAndReturn(session, "pass");
-    await flow.base.setClockAhead(0);
+    await flow.base.after(4, () => flow.answerAndReturn(session, "pass"));
     const [atGateway, atProvider] = (await flow.base.loadSession(session)).authentications;
     expect([atGateway, atProvider]).toMatchObject([{ provider: null }, { provider: "SANDBOX_3DS" }]);
     expect((atProvider!.deadlineAt.getTime() - atGateway!.startedAt.getTime()) / 60_000).toBeCloseTo(10, 0);

@@ -215,6 +215,16 @@ export class CoreFixture {
     return setClockAhead(this.asOwner, minutes);
   }
 
+  /** Does this with the clock ahead by these minutes. */
+  async after<Result>(minutes: number, work: () => Promise<Result>): Promise<Result> {
+    await this.setClockAhead(minutes);
+    try {
+      return await work();
+    } finally {
+      await this.setClockAhead(0);
+    }
+  }
+
   loadSession(session: AnySession): Promise<Payment> {
     return loadSession(this.core.database, session.id);
   }

@@ -146,9 +146,7 @@ describe("a payment with a provider, as needed", async () => {
     const session = await flow.payWith("4000000000007056");
     await flow.showProvided(session);
     expect(await flow.story(session)).toMatchObject({ authentications: ["AWAITING_CUSTOMER"] });
-    await flow.base.setClockAhead(1);
-    await flow.recover();
-    await flow.base.setClockAhead(0);
+    await flow.base.after(1, () => flow.recover());
     expect(await flow.story(session)).toMatchObject({ end: "SUCCEEDED SANDBOX_A", authentications: ["AUTHENTICATED"] });
   });
 
@@ -169,9 +167,7 @@ describe("a payment with a provider, as needed", async () => {
 
   it("asks the bank without the device check a minute after it began, where no page has shown it", async () => {
     const session = await flow.payWith("4000000000007031");
-    await flow.base.setClockAhead(1.1);
-    await flow.recover();
-    await flow.base.setClockAhead(0);
+    await flow.base.after(1.1, () => flow.recover());
     expect((await flow.story(session)).authentications).toEqual(["AWAITING_CUSTOMER"]);
   });
 
@@ -197,9 +193,7 @@ describe("a payment with a provider, as needed", async () => {
     await flow.base.setClockAhead(10.5);
     await flow.recover();
     expect(await flow.story(session)).toMatchObject({ end: "CREATED", authentications: ["AWAITING_CUSTOMER"] });
-    await flow.base.setClockAhead(11.5);
-    await flow.recover();
-    await flow.base.setClockAhead(0);
+    await flow.base.after(11.5, () => flow.recover());
     expect(await flow.story(session)).toMatchObject({
       end: "DECLINED authentication_failed",
       authentications: ["ABANDONED"],
@@ -209,9 +203,7 @@ describe("a payment with a provider, as needed", async () => {
   it("ends by the deadline where the customer does not answer", async () => {
     const session = await flow.payWith("4000000000007064");
     await flow.showProvided(session);
-    await flow.base.setClockAhead(11);
-    await flow.recover();
-    await flow.base.setClockAhead(0);
+    await flow.base.after(11, () => flow.recover());
     expect(await flow.story(session)).toMatchObject({
       end: "DECLINED authentication_failed",
       authentications: ["ABANDONED"],
@@ -246,9 +238,7 @@ describe("a payment with a provider, as needed", async () => {
     await flow.base.setClockAhead(24 * 60 - 1);
     await sweepOldRowsOnce(core.database);
     expect(await found(passed)).toBe(message);
-    await flow.base.setClockAhead(24 * 60 + 1);
-    await sweepOldRowsOnce(core.database);
-    await flow.base.setClockAhead(0);
+    await flow.base.after(24 * 60 + 1, () => sweepOldRowsOnce(core.database));
     expect([await saved(challenged), await saved(passed), await found(passed)]).toEqual([null, null, undefined]);
   });
 

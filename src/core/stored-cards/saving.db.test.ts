@@ -96,9 +96,7 @@ it("stores nothing of a declined payment", async () => {
   await fixture.submitWith(session, { number: cards.softDecline, core, consent });
   await Promise.all(core.inFlight);
   expect(forgotten).toContain(session.id);
-  await fixture.setClockAhead(1);
-  await saveDueCardsOnce(core);
-  await fixture.setClockAhead(0);
+  await fixture.after(1, () => saveDueCardsOnce(core));
   expect([vault.keeps, await methodsOf(fixture, customerRef), await agreementsOf(fixture, customerRef)]).toEqual([
     0,
     [],
@@ -135,9 +133,7 @@ it("goes on where the process died after the claim", async () => {
   await fixture.sandbox.quiet();
   const { session: ended, stored } = await fixture.loadSession(session);
   const isPaid = ended.status === "SUCCEEDED";
-  await fixture.setClockAhead(1);
-  await saveDueCardsOnce(core);
-  await fixture.setClockAhead(0);
+  await fixture.after(1, () => saveDueCardsOnce(core));
   expect([isPaid ? "KEPT" : "DROPPED", stored?.consentedAt != null]).toEqual([
     (await savingOf(fixture, session))?.saving,
     true,
@@ -152,9 +148,7 @@ it("goes on where the process died after the approval", async () => {
   await payAndStore(fixture, core, session);
   expect((await savingOf(fixture, session))?.saving).toBe("REQUESTED");
   vault.isAway = false;
-  await fixture.setClockAhead(1);
-  await saveDueCardsOnce(core);
-  await fixture.setClockAhead(0);
+  await fixture.after(1, () => saveDueCardsOnce(core));
   expect((await savingOf(fixture, session))?.saving).toBe("KEPT");
   expect((await agreementsOf(fixture, customerRef)).map(({ status }) => status)).toEqual(["ACTIVE"]);
 });
@@ -166,9 +160,7 @@ it("goes on with the same card where the vault's answer was lost", async () => {
   vault.losesAnswer = true;
   await payAndStore(fixture, core, session);
   expect([vault.cards.size, (await savingOf(fixture, session))?.saving]).toEqual([1, "REQUESTED"]);
-  await fixture.setClockAhead(1);
-  await Promise.all([saveDueCardsOnce(core), saveDueCardsOnce(core)]);
-  await fixture.setClockAhead(0);
+  await fixture.after(1, () => Promise.all([saveDueCardsOnce(core), saveDueCardsOnce(core)]));
   expect([vault.cards.size, (await methodsOf(fixture, customerRef)).length]).toEqual([1, 1]);
   expect(await fixture.eventTypes(session)).toEqual(["payment_session.succeeded", "payment_method.saved"]);
 });
@@ -218,9 +210,7 @@ it("updates the method of the same number of the same customer, and erases the e
   expect(second!.handle).not.toBe(first!.handle);
   await eraseCardsOnce(core);
   expect(vault.erased).not.toContain(first!.handle);
-  await fixture.setClockAhead(61);
-  await eraseCardsOnce(core);
-  await fixture.setClockAhead(0);
+  await fixture.after(61, () => eraseCardsOnce(core));
   expect(vault.erased).toContain(first!.handle);
   expect([...vault.cards.keys()]).toContain(second!.handle);
 });

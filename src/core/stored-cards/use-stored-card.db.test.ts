@@ -207,9 +207,7 @@ it("deletes a card at once and for ever, and its agreements need another one", a
   vault.isAway = true;
   await eraseCardsOnce(core);
   vault.isAway = false;
-  await fixture.setClockAhead(1);
-  await eraseCardsOnce(core);
-  await fixture.setClockAhead(0);
+  await fixture.after(1, () => eraseCardsOnce(core));
   expect(vault.erased).toContain(handle);
   expect(await rowsOf(fixture, "SELECT handle_sealed FROM payment_method WHERE id = $1", [methodId])).toEqual([
     { handle_sealed: null },

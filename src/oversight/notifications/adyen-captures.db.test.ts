@@ -107,9 +107,7 @@ describe("a report that differs from one capture of the amount", () => {
     await adyen.listen(false);
     const { session, attempt } = await adyen.pay(cards.approved);
     await adyen.take(bodyOf(itemOf(attempt, { psp: "A" })));
-    await fixture.setClockAhead(60 * 48);
-    await adyen.take(bodyOf(itemOf(attempt, { psp: "B", ...changes })));
-    await fixture.setClockAhead(0);
+    await fixture.after(60 * 48, () => adyen.take(bodyOf(itemOf(attempt, { psp: "B", ...changes }))));
     expect(await itemsOf(fixture, session)).toMatchObject([{ kind: "RECORD_MISMATCH", attemptId: attempt.id }]);
     expect(await fixture.eventTypes(session)).toEqual(["payment_session.succeeded"]);
   });
@@ -127,9 +125,9 @@ describe("a report that differs from one capture of the amount", () => {
   ])("becomes a row for a person at once when an attempt declined days ago is captured: %s", async (_what, of) => {
     await adyen.listen(false);
     const { session, attempt } = await adyen.pay(cards.softDecline);
-    await fixture.setClockAhead(60 * 48);
-    await adyen.take(bodyOf(itemOf(attempt, { psp: "A", originalReference: "LATE", ...of })));
-    await fixture.setClockAhead(0);
+    await fixture.after(60 * 48, () =>
+      adyen.take(bodyOf(itemOf(attempt, { psp: "A", originalReference: "LATE", ...of }))),
+    );
     expect(await itemsOf(fixture, session)).toMatchObject([
       { kind: "RECORD_MISMATCH", attemptId: attempt.id, detail: expect.stringContaining("is captured (LATE)") },
     ]);
