@@ -1,10 +1,13 @@
 /** The page's addresses. Each page's code is loaded when it is opened. */
 import {
+  type AnyRoute,
+  type AnyValidator,
   createRootRoute,
   createRoute,
   createRouter,
   lazyRouteComponent,
   Outlet,
+  type RouteComponent,
   redirect,
 } from "@tanstack/react-router";
 import { readLedgerSearch } from "./ledger-address.ts";
@@ -33,31 +36,32 @@ function readNext(search: Record<string, unknown>): { next?: string } {
   return next === undefined ? {} : { next };
 }
 
-const signIn = createRoute({
-  getParentRoute: () => root,
-  path: "/sign-in",
-  validateSearch: readNext,
-  component: lazyRouteComponent(() => import("./pages/sign-in.tsx"), "SignInPage"),
-});
+function component<Module extends object>(load: () => Promise<Module>, name: keyof Module) {
+  return lazyRouteComponent(load as () => Promise<Record<string, RouteComponent>>, String(name));
+}
 
-const invitation = createRoute({
-  getParentRoute: () => root,
-  path: "/invitation",
-  component: lazyRouteComponent(() => import("./pages/invitation.tsx"), "InvitationPage"),
-});
+function page<Parent extends AnyRoute, const Path extends string, Module extends object>(
+  parent: Parent,
+  path: Path,
+  ...lazy: Parameters<typeof component<Module>>
+) {
+  return createRoute({ getParentRoute: () => parent, path, component: component(...lazy) });
+}
 
-const newPassword = createRoute({
-  getParentRoute: () => root,
-  path: "/new-password",
-  component: lazyRouteComponent(() => import("./pages/new-password.tsx"), "NewPasswordPage"),
-});
+/** A page with search parameters in its address. */
+function searchPage<
+  Parent extends AnyRoute,
+  const Path extends string,
+  Read extends AnyValidator,
+  Module extends object,
+>(parent: Parent, path: Path, validateSearch: Read, ...lazy: Parameters<typeof component<Module>>) {
+  return createRoute({ getParentRoute: () => parent, path, validateSearch, component: component(...lazy) });
+}
 
-const alertAddress = createRoute({
-  getParentRoute: () => root,
-  path: "/alert-address",
-  component: lazyRouteComponent(() => import("./pages/alert-address.tsx"), "AlertAddressPage"),
-});
-
+const signIn = searchPage(root, "/sign-in", readNext, () => import("./pages/sign-in.tsx"), "SignInPage");
+const invitation = page(root, "/invitation", () => import("./pages/invitation.tsx"), "InvitationPage");
+const newPassword = page(root, "/new-password", () => import("./pages/new-password.tsx"), "NewPasswordPage");
+const alertAddress = page(root, "/alert-address", () => import("./pages/alert-address.tsx"), "AlertAddressPage");
 const companySignIn = createRoute({
   getParentRoute: () => root,
   path: "/company-sign-in",
@@ -71,30 +75,16 @@ const signedIn = createRoute({
   component: lazyRouteComponent(() => import("./signed-in.tsx"), "SignedIn"),
 });
 
-const start = createRoute({
-  getParentRoute: () => signedIn,
-  path: "/",
-  component: lazyRouteComponent(() => import("./pages/start.tsx"), "StartPage"),
-});
-
-const account = createRoute({
-  getParentRoute: () => signedIn,
-  path: "/account",
-  component: lazyRouteComponent(() => import("./pages/account.tsx"), "AccountPage"),
-});
-
-const secondFactor = createRoute({
-  getParentRoute: () => signedIn,
-  path: "/second-factor",
-  validateSearch: readNext,
-  component: lazyRouteComponent(() => import("./pages/second-factor.tsx"), "SecondFactorPage"),
-});
-
-const newMerchant = createRoute({
-  getParentRoute: () => signedIn,
-  path: "/new-merchant",
-  component: lazyRouteComponent(() => import("./pages/new-merchant.tsx"), "NewMerchantPage"),
-});
+const start = page(signedIn, "/", () => import("./pages/start.tsx"), "StartPage");
+const account = page(signedIn, "/account", () => import("./pages/account.tsx"), "AccountPage");
+const secondFactor = searchPage(
+  signedIn,
+  "/second-factor",
+  readNext,
+  () => import("./pages/second-factor.tsx"),
+  "SecondFactorPage",
+);
+const newMerchant = page(signedIn, "/new-merchant", () => import("./pages/new-merchant.tsx"), "NewMerchantPage");
 
 /** A merchant in an environment; every page about it is a child. */
 const scope = createRoute({
@@ -106,11 +96,6 @@ const scope = createRoute({
   component: lazyRouteComponent(() => import("./shell.tsx"), "Shell"),
 });
 
-/** A page about the scope without filters in its address. */
-function scopePage<const Path extends string>(path: Path, component: ReturnType<typeof lazyRouteComponent>) {
-  return createRoute({ getParentRoute: () => scope, path, component });
-}
-
 const scopeIndex = createRoute({
   getParentRoute: () => scope,
   path: "/",
@@ -119,18 +104,14 @@ const scopeIndex = createRoute({
   },
 });
 
-const home = scopePage(
-  "/home",
-  lazyRouteComponent(() => import("./pages/home.tsx"), "HomePage"),
+const home = page(scope, "/home", () => import("./pages/home.tsx"), "HomePage");
+const payments = searchPage(
+  scope,
+  "/payments",
+  readPaymentSearch,
+  () => import("./pages/payments.tsx"),
+  "PaymentsPage",
 );
-
-const payments = createRoute({
-  getParentRoute: () => scope,
-  path: "/payments",
-  validateSearch: readPaymentSearch,
-  component: lazyRouteComponent(() => import("./pages/payments.tsx"), "PaymentsPage"),
-});
-
 const payment = createRoute({
   getParentRoute: () => scope,
   path: "/payments/$sessionId",
@@ -140,65 +121,39 @@ const payment = createRoute({
   component: lazyRouteComponent(() => import("./pages/payment.tsx"), "PaymentPage"),
 });
 
-const customer = createRoute({
-  getParentRoute: () => scope,
-  path: "/payments/customer",
-  validateSearch: readCustomerSearch,
-  component: lazyRouteComponent(() => import("./pages/customer.tsx"), "CustomerPage"),
-});
-
-const refunds = createRoute({
-  getParentRoute: () => scope,
-  path: "/refunds",
-  validateSearch: readRefundSearch,
-  component: lazyRouteComponent(() => import("./pages/refunds.tsx"), "RefundsPage"),
-});
-
-const ledger = createRoute({
-  getParentRoute: () => scope,
-  path: "/ledger",
-  validateSearch: readLedgerSearch,
-  component: lazyRouteComponent(() => import("./pages/ledger.tsx"), "LedgerPage"),
-});
-
-const payouts = createRoute({
-  getParentRoute: () => scope,
-  path: "/payouts",
-  validateSearch: readPayoutSearch,
-  component: lazyRouteComponent(() => import("./pages/payouts.tsx"), "PayoutsPage"),
-});
-
-const payout = createRoute({
-  getParentRoute: () => scope,
-  path: "/payouts/$payoutId",
-  validateSearch: readLineSearch,
-  component: lazyRouteComponent(() => import("./pages/payout.tsx"), "PayoutPage"),
-});
-
-const settlement = createRoute({
-  getParentRoute: () => scope,
-  path: "/settlement",
-  validateSearch: readSettlementSearch,
-  component: lazyRouteComponent(() => import("./pages/settlement.tsx"), "SettlementPage"),
-});
-
-const analytics = createRoute({
-  getParentRoute: () => scope,
-  path: "/analytics",
-  validateSearch: readAnalyticsSearch,
-  component: lazyRouteComponent(() => import("./pages/analytics.tsx"), "AnalyticsPage"),
-});
-
-const keys = scopePage(
-  "/keys",
-  lazyRouteComponent(() => import("./pages/keys.tsx"), "KeysPage"),
+const customer = searchPage(
+  scope,
+  "/payments/customer",
+  readCustomerSearch,
+  () => import("./pages/customer.tsx"),
+  "CustomerPage",
 );
-
-const wallets = scopePage(
-  "/wallets",
-  lazyRouteComponent(() => import("./pages/wallets.tsx"), "WalletsPage"),
+const refunds = searchPage(scope, "/refunds", readRefundSearch, () => import("./pages/refunds.tsx"), "RefundsPage");
+const ledger = searchPage(scope, "/ledger", readLedgerSearch, () => import("./pages/ledger.tsx"), "LedgerPage");
+const payouts = searchPage(scope, "/payouts", readPayoutSearch, () => import("./pages/payouts.tsx"), "PayoutsPage");
+const payout = searchPage(
+  scope,
+  "/payouts/$payoutId",
+  readLineSearch,
+  () => import("./pages/payout.tsx"),
+  "PayoutPage",
 );
-
+const settlement = searchPage(
+  scope,
+  "/settlement",
+  readSettlementSearch,
+  () => import("./pages/settlement.tsx"),
+  "SettlementPage",
+);
+const analytics = searchPage(
+  scope,
+  "/analytics",
+  readAnalyticsSearch,
+  () => import("./pages/analytics.tsx"),
+  "AnalyticsPage",
+);
+const keys = page(scope, "/keys", () => import("./pages/keys.tsx"), "KeysPage");
+const wallets = page(scope, "/wallets", () => import("./pages/wallets.tsx"), "WalletsPage");
 const routing = createRoute({
   getParentRoute: () => scope,
   path: "/routing",
@@ -207,55 +162,28 @@ const routing = createRoute({
   component: lazyRouteComponent(() => import("./pages/routing.tsx"), "RoutingPage"),
 });
 
-const gateways = scopePage(
-  "/gateways",
-  lazyRouteComponent(() => import("./pages/gateways.tsx"), "GatewaysPage"),
+const gateways = page(scope, "/gateways", () => import("./pages/gateways.tsx"), "GatewaysPage");
+const webhooks = page(scope, "/webhooks", () => import("./pages/webhooks.tsx"), "WebhooksPage");
+const webhookAlerts = page(scope, "/webhooks/alerts", () => import("./pages/webhook-alerts.tsx"), "WebhookAlertsPage");
+const webhookDeliveries = searchPage(
+  scope,
+  "/webhooks/deliveries",
+  readDeliverySearch,
+  () => import("./pages/webhook-deliveries.tsx"),
+  "WebhookDeliveriesPage",
 );
-
-const webhooks = scopePage(
-  "/webhooks",
-  lazyRouteComponent(() => import("./pages/webhooks.tsx"), "WebhooksPage"),
-);
-const webhookAlerts = scopePage(
-  "/webhooks/alerts",
-  lazyRouteComponent(() => import("./pages/webhook-alerts.tsx"), "WebhookAlertsPage"),
-);
-const webhookDeliveries = createRoute({
-  getParentRoute: () => scope,
-  path: "/webhooks/deliveries",
-  validateSearch: readDeliverySearch,
-  component: lazyRouteComponent(() => import("./pages/webhook-deliveries.tsx"), "WebhookDeliveriesPage"),
-});
-
-const webhookDelivery = scopePage(
+const webhookDelivery = page(
+  scope,
   "/webhooks/deliveries/$endpointId/$eventId",
-  lazyRouteComponent(() => import("./pages/webhook-delivery.tsx"), "WebhookDeliveryPage"),
+  () => import("./pages/webhook-delivery.tsx"),
+  "WebhookDeliveryPage",
 );
-
 const webhookPages = [webhooks, webhookAlerts, webhookDeliveries, webhookDelivery] as const;
 
-const team = scopePage(
-  "/team",
-  lazyRouteComponent(() => import("./pages/team.tsx"), "TeamPage"),
-);
-
-const audit = createRoute({
-  getParentRoute: () => scope,
-  path: "/audit",
-  validateSearch: readAuditSearch,
-  component: lazyRouteComponent(() => import("./pages/audit.tsx"), "AuditPage"),
-});
-
-const settings = scopePage(
-  "/settings",
-  lazyRouteComponent(() => import("./pages/settings.tsx"), "SettingsPage"),
-);
-
-const copyToLive = scopePage(
-  "/copy-to-live",
-  lazyRouteComponent(() => import("./pages/copy-to-live.tsx"), "CopyToLivePage"),
-);
-
+const team = page(scope, "/team", () => import("./pages/team.tsx"), "TeamPage");
+const audit = searchPage(scope, "/audit", readAuditSearch, () => import("./pages/audit.tsx"), "AuditPage");
+const settings = page(scope, "/settings", () => import("./pages/settings.tsx"), "SettingsPage");
+const copyToLive = page(scope, "/copy-to-live", () => import("./pages/copy-to-live.tsx"), "CopyToLivePage");
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,
