@@ -3,6 +3,7 @@ import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
+import { Badge } from "../parts/badge.tsx";
 import { browserName } from "../parts/browser-name.ts";
 import { Button } from "../parts/button.tsx";
 import { LoneFrame } from "../parts/lone-frame.tsx";
@@ -96,12 +97,7 @@ function SignIns() {
         {data.signIns.map(({ signInId, userAgent, address, lastSeenAt, isCurrent }) => (
           <li className="page-head" key={signInId}>
             <div>
-              <bdi>{browserName(userAgent)}</bdi>{" "}
-              {isCurrent && (
-                <span className="badge" data-tone="good">
-                  Current
-                </span>
-              )}
+              <bdi>{browserName(userAgent)}</bdi> {isCurrent && <Badge tone="good">Current</Badge>}
               <div className="soft small">
                 {address} · last seen <Moment at={lastSeenAt} />
               </div>

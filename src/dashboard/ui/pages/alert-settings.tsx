@@ -9,6 +9,7 @@ import { MemberService } from "../../../../gen/dashboard/v1/members_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { WebhookAlertService } from "../../../../gen/dashboard/v1/webhook_alerts_pb.ts";
 import { includesRole } from "../../roles/role-rank.ts";
+import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { Field } from "../parts/field.tsx";
@@ -259,9 +260,7 @@ function Test({ isPossible }: { isPossible: boolean }) {
           <ul>
             {test.data.results.map(({ recipient, accepted, problem }) => (
               <li key={recipient}>
-                <span className="badge" data-tone={accepted ? "good" : "bad"}>
-                  {accepted ? "Accepted" : "Failed"}
-                </span>{" "}
+                <Badge tone={accepted ? "good" : "bad"}>{accepted ? "Accepted" : "Failed"}</Badge>{" "}
                 <bdi>{recipient}</bdi>
                 {problem !== "" && `: ${problem}`}
               </li>

@@ -40,14 +40,17 @@ type Part = {
   readonly more: readonly (bigint | undefined)[];
 };
 
-function PartTable(props: {
+/** Outcomes by parts of all payments. `note` says what the parts are. */
+export function PartTable(props: {
   id: string;
   title: string;
   heading: string;
   rows: readonly Part[];
   more?: readonly string[];
+  note?: string;
+  isOpen?: boolean;
 }) {
-  const { id, title, heading, rows, more = [] } = props;
+  const { id, title, heading, rows, more = [], note, isOpen = true } = props;
   if (rows.length === 0) return null;
   const all = rows.reduce((sum, { counts }) => sum + endedOf(counts), 0n);
   const countsOf = ({ counts, more: own }: Part) => {
@@ -64,7 +67,8 @@ function PartTable(props: {
     ]),
   ];
   return (
-    <Fold id={id} title={title} about={`${formatCount(all)} payments`} rows={csv} isOpen>
+    <Fold id={id} title={title} about={`${formatCount(all)} payments`} rows={csv} isOpen={isOpen}>
+      {note && <p className="soft small">{note}</p>}
       <RecordTable
         label={title}
         className="counts"

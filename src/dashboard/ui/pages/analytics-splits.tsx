@@ -6,6 +6,7 @@ import type {
   RateEstimate,
   SplitComparison,
 } from "../../../../gen/dashboard/v1/analytics_pb.ts";
+import { Badge } from "../parts/badge.tsx";
 import { Fold } from "../parts/fold.tsx";
 import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
 import { decimalOf } from "../parts/minor-units.ts";
@@ -49,9 +50,9 @@ function Split({ split, id }: { split: SplitComparison; id: string }) {
       <p>
         {ended > 0n && (
           <>
-            <span className="badge" data-tone={isSignificant ? "good" : "warn"}>
+            <Badge tone={isSignificant ? "good" : "warn"}>
               {isSignificant ? "Significant difference" : "No significant difference"}
-            </span>{" "}
+            </Badge>{" "}
           </>
         )}
         {verdict}

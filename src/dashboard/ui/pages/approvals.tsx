@@ -11,6 +11,7 @@ import {
 } from "../../../../gen/dashboard/v1/approvals_pb.ts";
 import { includesRole } from "../../roles/role-rank.ts";
 import { inWords } from "../parts/action-words.ts";
+import { Badge } from "../parts/badge.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { visible } from "../parts/copied-text.tsx";
 import { nameGatewaysIn } from "../parts/gateway-name.ts";
@@ -88,9 +89,7 @@ function Waiting({ approval, isPending, onApprove }: WaitingProps) {
   const mayDecide = !isOwn && includesRole(held, role);
   return (
     <>
-      <span className="badge" data-tone="warn">
-        {isOutdated ? "Outdated" : "Waits"}
-      </span>
+      <Badge tone="warn">{isOutdated ? "Outdated" : "Waits"}</Badge>
       <div>
         <p>
           <strong>{inWords(method)}</strong>

@@ -11,6 +11,7 @@ import {
 import type { GatewayAlert, GatewayHealth, ListGatewaysResponse } from "../../../../gen/dashboard/v1/gateways_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { includesRole } from "../../roles/role-rank.ts";
+import { Badge } from "../parts/badge.tsx";
 import { Gateway } from "../parts/brand.tsx";
 import { Button } from "../parts/button.tsx";
 import { nameOfBrand } from "../parts/card-brand.ts";
@@ -147,17 +148,9 @@ function CardTitle({ connection }: { connection: GatewayConnection }) {
 
 function State({ connection: { verified, paused } }: { connection: GatewayConnection }) {
   if (!verified) {
-    return (
-      <span className="badge" data-tone="bad">
-        Not verified
-      </span>
-    );
+    return <Badge tone="bad">Not verified</Badge>;
   }
-  return (
-    <span className="badge" data-tone={paused ? "warn" : "good"}>
-      {paused ? "Paused" : "Ready"}
-    </span>
-  );
+  return <Badge tone={paused ? "warn" : "good"}>{paused ? "Paused" : "Ready"}</Badge>;
 }
 
 type PauseProps = { connection: GatewayConnection; pause: { mutate: () => void; isPending: boolean } };

@@ -1,5 +1,6 @@
 /** An account's answers within the last hour. */
 import type { GatewayHealth } from "../../../../gen/dashboard/v1/gateways_pb.ts";
+import { Badge } from "../parts/badge.tsx";
 import { formatRate } from "../parts/numbers.ts";
 import { Moment } from "../parts/time.tsx";
 
@@ -34,9 +35,7 @@ export function ConnectionHealth({ health }: { health: GatewayHealth | undefined
           <dt>Technical failures</dt>
           <dd>
             {failed}{" "}
-            <span className="badge" data-tone={failed === 0 ? "good" : "bad"}>
-              {failed === 0 ? "None" : formatRate(failed / attempts)}
-            </span>
+            <Badge tone={failed === 0 ? "good" : "bad"}>{failed === 0 ? "None" : formatRate(failed / attempts)}</Badge>
           </dd>
           <dd className="soft small">
             {timeouts} {timeouts === 1 ? "timeout" : "timeouts"} · {errors} {errors === 1 ? "error" : "errors"}

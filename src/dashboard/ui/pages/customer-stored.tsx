@@ -9,6 +9,7 @@ import {
 } from "../../../../gen/dashboard/v1/stored_cards_pb.ts";
 import { type AgreementGateway, Agreement_Status as Status } from "../../../../gen/payments/v1/stored_card_pb.ts";
 import { Amount, formatAmount } from "../parts/amount.tsx";
+import { Badge } from "../parts/badge.tsx";
 import { CardFace, Gateway } from "../parts/brand.tsx";
 import { nameOfBrand } from "../parts/card-brand.ts";
 import { CopiedText, visible } from "../parts/copied-text.tsx";
@@ -117,15 +118,9 @@ function Card({ card, agreements }: { card: StoredCard; agreements: readonly Sto
 function CardState({ card: { stoppedBecause, expired, hidden } }: { card: StoredCard }) {
   return (
     <span className="states">
-      <span className="badge" data-tone={stoppedBecause ? "bad" : "good"}>
-        {stoppedBecause ? "Stopped" : "Active"}
-      </span>
+      <Badge tone={stoppedBecause ? "bad" : "good"}>{stoppedBecause ? "Stopped" : "Active"}</Badge>
       {expired && <span className="badge">Expired</span>}
-      {hidden && (
-        <span className="badge" data-tone="warn">
-          Hidden
-        </span>
-      )}
+      {hidden && <Badge tone="warn">Hidden</Badge>}
     </span>
   );
 }
@@ -140,10 +135,7 @@ function Agreement({ agreement, cards }: { agreement: StoredAgreement; cards: re
   return (
     <article className="card">
       <h3>
-        <bdi>{text}</bdi>{" "}
-        <span className="badge" data-tone={tone}>
-          {name}
-        </span>
+        <bdi>{text}</bdi> <Badge tone={tone}>{name}</Badge>
       </h3>
       {statusBecause && <p>{reasonInWords(statusBecause)}</p>}
       <dl className="facts">
@@ -235,9 +227,9 @@ function Renewals(props: { renewals: readonly StoredRenewal[]; renewalCount: num
       cells: [
         <RenewalLink key="ref" renewalRef={renewalRef} sessionId={sessionId} />,
         renewal.amount ? <Amount key="amount" amount={renewal.amount} /> : "Not charged yet",
-        <span key="state" className="badge" data-tone={tone}>
+        <Badge key="state" tone={tone}>
           {name}
-        </span>,
+        </Badge>,
         renewal.tries,
         <Moment key="at" at={renewal.createdAt} />,
       ],

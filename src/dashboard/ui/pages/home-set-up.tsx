@@ -3,6 +3,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { Link } from "@tanstack/react-router";
 import { Environment } from "../../../../gen/dashboard/v1/environment_pb.ts";
 import { HomeService, SetUpStep } from "../../../../gen/dashboard/v1/home_pb.ts";
+import { Badge } from "../parts/badge.tsx";
 import { useScope } from "../scope.ts";
 
 type Step = {
@@ -121,9 +122,7 @@ function Checklist(props: {
         <ol>
           {listed.map(({ step, done: whenDone, missing: left, to, action }) => (
             <li key={step}>
-              <span className="badge" data-tone={isDone(step) ? "good" : "warn"}>
-                {isDone(step) ? "Done" : "Missing"}
-              </span>
+              <Badge tone={isDone(step) ? "good" : "warn"}>{isDone(step) ? "Done" : "Missing"}</Badge>
               <p>{isDone(step) ? whenDone : left}</p>
               {!isDone(step) && (
                 <Link to={to} params={{ environment, merchantId }}>

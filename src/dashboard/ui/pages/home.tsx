@@ -5,6 +5,7 @@ import { type AlertItem, AlertItem_Kind, HomeService } from "../../../../gen/das
 import { PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { includesRole } from "../../roles/role-rank.ts";
+import { Badge } from "../parts/badge.tsx";
 import { visible } from "../parts/copied-text.tsx";
 import { nameGatewaysIn } from "../parts/gateway-name.ts";
 import { NoZone } from "../parts/no-zone.tsx";
@@ -133,9 +134,7 @@ function Item({ item }: { item: AlertItem }) {
   const title = item.count > 1 ? `Alarm about ${item.count} payments` : known.title;
   return (
     <>
-      <span className="badge" data-tone={tone}>
-        {title}
-      </span>
+      <Badge tone={tone}>{title}</Badge>
       <div>
         <p>
           {item.orderRef && (

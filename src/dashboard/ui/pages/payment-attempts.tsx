@@ -11,6 +11,7 @@ import {
   Authentication_Liability as Liability,
   Authentication_Status as Status,
 } from "../../../../gen/payments/v1/payment_session_pb.ts";
+import { Badge } from "../parts/badge.tsx";
 import { Gateway } from "../parts/brand.tsx";
 import { CopiedText, visible } from "../parts/copied-text.tsx";
 import { Fact } from "../parts/fact.tsx";
@@ -67,10 +68,7 @@ function AttemptCard({ attempt }: { attempt: PaymentAttempt }) {
   return (
     <>
       <h3>
-        {sequence}. <Gateway gateway={gateway} />{" "}
-        <span className="badge" data-tone={tone}>
-          {name}
-        </span>
+        {sequence}. <Gateway gateway={gateway} /> <Badge tone={tone}>{name}</Badge>
       </h3>
       <dl className="facts">
         {reason && <Fact name="Reason">{reason}</Fact>}

@@ -8,6 +8,7 @@ import {
   RoutingRuleService,
   type RoutingRuleVersion,
 } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
+import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { nameGatewaysIn } from "../parts/gateway-name.ts";
@@ -58,12 +59,7 @@ function Version({ version: { routingRule, changes }, inUse, mayChange }: Versio
     <li>
       <div className="page-head">
         <div>
-          <strong>Version {version}</strong>{" "}
-          {isInUse && (
-            <span className="badge" data-tone="good">
-              In use
-            </span>
-          )}
+          <strong>Version {version}</strong> {isInUse && <Badge tone="good">In use</Badge>}
           <div className="soft small">
             <Moment at={createdAt} /> · <bdi title={setBy}>{whoSet(routingRule)}</bdi>
             {restoredFrom !== undefined && ` · restores version ${restoredFrom}`}

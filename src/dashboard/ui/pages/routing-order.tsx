@@ -1,5 +1,6 @@
 /** The order in which gateways are tried, changed by drag, keyboard or labelled buttons. */
 import type { GatewayConnection } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
+import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { MoveButtons } from "../parts/move-buttons.tsx";
@@ -90,16 +91,8 @@ function AccountName({ connection: { gateway, account, paused, verified } }: { c
   return (
     <span className="order-name">
       <strong>{nameOfGateway(gateway)}</strong> <bdi className="soft small">{account}</bdi>{" "}
-      {paused && (
-        <span className="badge" data-tone="warn">
-          Paused
-        </span>
-      )}
-      {!verified && (
-        <span className="badge" data-tone="bad">
-          Not verified
-        </span>
-      )}
+      {paused && <Badge tone="warn">Paused</Badge>}
+      {!verified && <Badge tone="bad">Not verified</Badge>}
     </span>
   );
 }

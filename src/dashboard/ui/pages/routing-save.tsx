@@ -3,11 +3,10 @@
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { Dialog, Heading } from "react-aria-components/Dialog";
-import { Modal, ModalOverlay } from "react-aria-components/Modal";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { RoutingRuleService } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { includesRole } from "../../roles/role-rank.ts";
+import { ActionDialog } from "../parts/action-dialog.tsx";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { nameGatewaysIn } from "../parts/gateway-name.ts";
@@ -129,37 +128,32 @@ function Conflict({ error, draft, onEnd }: { error: unknown; draft: RuleDraft; o
     onSuccess: onEnd,
   });
   return (
-    <ModalOverlay className="overlay" isOpen onOpenChange={(isOpen) => isOpen || onEnd()} isDismissable>
-      <Modal className="dialog">
-        <Dialog role="alertdialog">
-          <Heading slot="title">The rule has changed</Heading>
-          <p className="soft">
-            {newest ? (
-              <>
-                Version {newest.version} was set by <bdi>{whoSet(newest)}</bdi>, <Moment at={newest.createdAt} />. Your
-                changes are based on version {draft.base}.
-              </>
-            ) : (
-              messageOf(error)
-            )}
-          </p>
-          <ul className="small">
-            {theirs.map((change) => (
-              <li key={change}>{nameGatewaysIn(change)}</li>
-            ))}
-          </ul>
-          <p className="soft">Your changes were not saved. Keep them to see their effect on the newest version.</p>
-          <Refusal error={keepMine.error} />
-          <div className="row">
-            <Button kind="main" onPress={() => keepMine.mutate()} isPending={keepMine.isPending} autoFocus>
-              Keep my changes
-            </Button>
-            <Button onPress={() => takeTheirs.mutate()} isPending={takeTheirs.isPending}>
-              Discard mine
-            </Button>
-          </div>
-        </Dialog>
-      </Modal>
-    </ModalOverlay>
+    <ActionDialog isOpen onClose={onEnd} title="The rule has changed" role="alertdialog" isDismissable>
+      <p className="soft">
+        {newest ? (
+          <>
+            Version {newest.version} was set by <bdi>{whoSet(newest)}</bdi>, <Moment at={newest.createdAt} />. Your
+            changes are based on version {draft.base}.
+          </>
+        ) : (
+          messageOf(error)
+        )}
+      </p>
+      <ul className="small">
+        {theirs.map((change) => (
+          <li key={change}>{nameGatewaysIn(change)}</li>
+        ))}
+      </ul>
+      <p className="soft">Your changes were not saved. Keep them to see their effect on the newest version.</p>
+      <Refusal error={keepMine.error} />
+      <div className="row">
+        <Button kind="main" onPress={() => keepMine.mutate()} isPending={keepMine.isPending} autoFocus>
+          Keep my changes
+        </Button>
+        <Button onPress={() => takeTheirs.mutate()} isPending={takeTheirs.isPending}>
+          Discard mine
+        </Button>
+      </div>
+    </ActionDialog>
   );
 }

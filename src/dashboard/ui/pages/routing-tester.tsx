@@ -6,6 +6,7 @@ import {
   type TestRouteResponse,
 } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { formatAmount } from "../parts/amount.tsx";
+import { Badge } from "../parts/badge.tsx";
 import { nameOfBrand } from "../parts/card-brand.ts";
 import { Field, SelectField } from "../parts/field.tsx";
 import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
@@ -213,10 +214,7 @@ function Way({ answer, test }: { answer: Answer; test: TestRouteResponse }) {
         ))}
       </ol>
       <p>
-        Ends as{" "}
-        <span className="badge" data-tone={ends[outcome?.status ?? ""]?.[1]}>
-          {ends[outcome?.status ?? ""]?.[0]}
-        </span>
+        Ends as <Badge tone={ends[outcome?.status ?? ""]?.[1]}>{ends[outcome?.status ?? ""]?.[0]}</Badge>
         {outcome?.steps.length === 0 && " without an attempt: no gateway can be used."}
         {outcome && ["DECLINED", "DEGRADED"].includes(outcome.status) && outcome.steps.length > 1 && (
           <span className="soft small"> unless a gateway approves.</span>

@@ -1,5 +1,6 @@
 /** The result of a simulation on past payments: its figures, and payments with another outcome. */
 import { ReplayedPayment_End as End, type ReplayedPayment } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
+import { Badge } from "../parts/badge.tsx";
 import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { Moment } from "../parts/time.tsx";
@@ -71,10 +72,7 @@ function Examples({ examples }: { examples: readonly ReplayedPayment[] }) {
                 <div className="small soft">{stateNames[each.statusThen] ?? each.statusThen}</div>
               </td>
               <td>
-                {path(each.askedInstead)}{" "}
-                <span className="badge" data-tone={endNames[each.end]?.[1]}>
-                  {endNames[each.end]?.[0]}
-                </span>
+                {path(each.askedInstead)} <Badge tone={endNames[each.end]?.[1]}>{endNames[each.end]?.[0]}</Badge>
                 <div className="small soft">{nameGatewaysIn(each.because)}</div>
               </td>
             </tr>

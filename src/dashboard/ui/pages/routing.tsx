@@ -7,6 +7,7 @@ import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_c
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { type RoutingRule, RoutingRuleService } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { includesRole } from "../../roles/role-rank.ts";
+import { Badge } from "../parts/badge.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
@@ -54,18 +55,13 @@ function InUse({ rule }: { rule: RoutingRule }) {
   if (rule.version === 0) {
     return (
       <p className="small">
-        <span className="badge" data-tone="good">
-          Default rule in use
-        </span>
+        <Badge tone="good">Default rule in use</Badge>
       </p>
     );
   }
   return (
     <p className="small">
-      <span className="badge" data-tone="good">
-        Version {rule.version} in use
-      </span>{" "}
-      since <Moment at={rule.createdAt} />
+      <Badge tone="good">Version {rule.version} in use</Badge> since <Moment at={rule.createdAt} />
     </p>
   );
 }

@@ -9,6 +9,7 @@ import { type Invitation, type Member, MemberService } from "../../../../gen/das
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { includesRole } from "../../roles/role-rank.ts";
+import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { Confirm, ConfirmDialog } from "../parts/confirm.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -87,11 +88,7 @@ function RoleText({ role, from }: { role: Role; from: string }) {
 
 function SecondFactor({ member: { hasTotp, hasPasskey } }: { member: Member }) {
   const factors = [...(hasTotp ? ["App"] : []), ...(hasPasskey ? ["Passkey"] : [])];
-  return (
-    <span className="badge" data-tone={factors.length > 0 ? "good" : "warn"}>
-      {factors.join(", ") || "None"}
-    </span>
-  );
+  return <Badge tone={factors.length > 0 ? "good" : "warn"}>{factors.join(", ") || "None"}</Badge>;
 }
 
 function useIsSelf(memberId: string): boolean {

@@ -1,5 +1,6 @@
 /** The result of a call that verifies credentials at a gateway, check by check, in the service's words. */
 import type { VerificationCheck } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
+import { Badge } from "../parts/badge.tsx";
 
 /** A verification waits for the gateway, and some seconds more for its test notification: longer than other calls. */
 export const verificationCall = { timeoutMs: 40_000 };
@@ -37,9 +38,9 @@ export function VerificationRows({ answer }: { answer: Answer }) {
       <ul className="checks">
         {answer.checks.map(({ check, passed, required, detail }) => (
           <li key={check}>
-            <span className="badge" data-tone={passed ? "good" : required ? "bad" : "warn"}>
+            <Badge tone={passed ? "good" : required ? "bad" : "warn"}>
               {passed ? "Passed" : required ? "Failed" : "Not passed"}
-            </span>
+            </Badge>
             <span>
               <strong>{inWords(check)}</strong>
               {!required && <span className="soft small"> · not required</span>}

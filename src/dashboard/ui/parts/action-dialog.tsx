@@ -1,15 +1,27 @@
-/** The dialog of an action about money, and the button that a second Enter presses in its question. */
+/** A dialog, and the button that a second Enter presses in its question. */
 import { type ReactNode, useEffect, useRef } from "react";
-import { Dialog } from "react-aria-components/Dialog";
+import { Dialog, Heading } from "react-aria-components/Dialog";
 import { Modal, ModalOverlay } from "react-aria-components/Modal";
 import { Button } from "./button.tsx";
 
-/** A dialog whose content begins anew each time that it opens. */
-export function ActionDialog(props: { isOpen: boolean; onClose: () => void; children: ReactNode }) {
+/** A dialog whose content begins anew each time that it opens. If it is dismissable, a press beside it closes it. */
+export function ActionDialog(props: {
+  isOpen: boolean;
+  onClose: () => void;
+  title?: string;
+  role?: "alertdialog";
+  isDismissable?: boolean;
+  children: ReactNode;
+}) {
+  const { isOpen, onClose, title, role = "dialog", isDismissable = false, children } = props;
+  const onOpenChange = (open: boolean) => open || onClose();
   return (
-    <ModalOverlay className="overlay" isOpen={props.isOpen} onOpenChange={(open) => open || props.onClose()}>
+    <ModalOverlay className="overlay" isOpen={isOpen} onOpenChange={onOpenChange} isDismissable={isDismissable}>
       <Modal className="dialog">
-        <Dialog>{props.children}</Dialog>
+        <Dialog role={role}>
+          {title && <Heading slot="title">{title}</Heading>}
+          {children}
+        </Dialog>
       </Modal>
     </ModalOverlay>
   );

@@ -1,7 +1,6 @@
 /** Asks for confirmation before an action that cannot be undone, or that matters. */
 import { type ReactNode, useState } from "react";
-import { Dialog, Heading } from "react-aria-components/Dialog";
-import { Modal, ModalOverlay } from "react-aria-components/Modal";
+import { ActionDialog } from "./action-dialog.tsx";
 import { Button } from "./button.tsx";
 
 type Question = {
@@ -48,27 +47,22 @@ export function Confirm({
 export function ConfirmDialog(props: Question & { isOpen: boolean; onClose: () => void }) {
   const { isOpen, onClose, action, title, children, onConfirm, isDanger = true } = props;
   return (
-    <ModalOverlay className="overlay" isOpen={isOpen} onOpenChange={(open) => open || onClose()} isDismissable>
-      <Modal className="dialog">
-        <Dialog role="alertdialog">
-          <Heading slot="title">{title}</Heading>
-          <div className="soft">{children}</div>
-          <div className="row">
-            <Button
-              kind={isDanger ? "danger" : "main"}
-              onPress={() => {
-                onClose();
-                onConfirm();
-              }}
-            >
-              {action}
-            </Button>
-            <Button onPress={onClose} autoFocus>
-              Cancel
-            </Button>
-          </div>
-        </Dialog>
-      </Modal>
-    </ModalOverlay>
+    <ActionDialog isOpen={isOpen} onClose={onClose} title={title} role="alertdialog" isDismissable>
+      <div className="soft">{children}</div>
+      <div className="row">
+        <Button
+          kind={isDanger ? "danger" : "main"}
+          onPress={() => {
+            onClose();
+            onConfirm();
+          }}
+        >
+          {action}
+        </Button>
+        <Button onPress={onClose} autoFocus>
+          Cancel
+        </Button>
+      </div>
+    </ActionDialog>
   );
 }

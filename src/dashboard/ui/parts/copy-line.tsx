@@ -2,7 +2,10 @@
 import { useState } from "react";
 import { Button } from "./button.tsx";
 
-export function CopyLine({ label, text, hint }: { label: string; text: string; hint?: string }) {
+type LineProps = { label: string; text: string; hint?: string; buttonLabel?: string | undefined };
+
+export function CopyLine({ label, text, hint, ...more }: LineProps) {
+  const { buttonLabel } = { buttonLabel: `Copy: ${label}`, ...more };
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {
     await navigator.clipboard.writeText(text);
@@ -13,7 +16,7 @@ export function CopyLine({ label, text, hint }: { label: string; text: string; h
       <span>{label}</span>
       <div className="secret">
         <code>{text}</code>
-        <Button aria-label={`Copy: ${label}`} onPress={() => void copy()}>
+        <Button {...(buttonLabel && { "aria-label": buttonLabel })} onPress={() => void copy()}>
           {isCopied ? "Copied" : "Copy"}
         </Button>
       </div>

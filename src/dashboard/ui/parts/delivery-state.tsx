@@ -4,6 +4,7 @@ import {
   WebhookDelivery_WaitingFor as WaitingFor,
   type WebhookDelivery,
 } from "../../../../gen/dashboard/v1/webhook_deliveries_pb.ts";
+import { Badge } from "./badge.tsx";
 import { Moment } from "./time.tsx";
 
 const faces: Readonly<Record<number, { name: string; tone?: "good" | "warn" | "bad" }>> = {
@@ -28,11 +29,7 @@ export function isTestEvent({ sessionId }: WebhookDelivery): boolean {
 
 function DeliveryBadge({ delivery }: { delivery: WebhookDelivery }) {
   const { name, tone } = faces[delivery.status] ?? { name: "–" };
-  return (
-    <span className="badge" data-tone={tone}>
-      {isTestEvent(delivery) && delivery.status === Status.EXHAUSTED ? "Failed" : name}
-    </span>
-  );
+  return <Badge tone={tone}>{isTestEvent(delivery) && delivery.status === Status.EXHAUSTED ? "Failed" : name}</Badge>;
 }
 
 /** The endpoint's newest answer: its HTTP status, or the reason why there was none. */

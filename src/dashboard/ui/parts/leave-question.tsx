@@ -1,7 +1,6 @@
 /** Asks before a page with unsaved changes is left: for another page, another environment, or another site. */
 import { useBlocker } from "@tanstack/react-router";
-import { Dialog, Heading } from "react-aria-components/Dialog";
-import { Modal, ModalOverlay } from "react-aria-components/Modal";
+import { ActionDialog } from "./action-dialog.tsx";
 import { Button } from "./button.tsx";
 
 /** The question, shown only with unsaved changes; `lost` names what would be lost. */
@@ -13,26 +12,22 @@ export function LeaveQuestion({ isChanged, lost }: { isChanged: boolean; lost: s
     withResolver: true,
   });
   return (
-    <ModalOverlay
-      className="overlay"
+    <ActionDialog
       isOpen={status === "blocked"}
-      onOpenChange={(isOpen) => isOpen || reset?.()}
+      onClose={() => reset?.()}
+      title="Leave without saving?"
+      role="alertdialog"
       isDismissable
     >
-      <Modal className="dialog">
-        <Dialog role="alertdialog">
-          <Heading slot="title">Leave without saving?</Heading>
-          <p className="soft">{lost}</p>
-          <div className="row">
-            <Button kind="danger" onPress={() => proceed?.()}>
-              Leave
-            </Button>
-            <Button onPress={() => reset?.()} autoFocus>
-              Stay
-            </Button>
-          </div>
-        </Dialog>
-      </Modal>
-    </ModalOverlay>
+      <p className="soft">{lost}</p>
+      <div className="row">
+        <Button kind="danger" onPress={() => proceed?.()}>
+          Leave
+        </Button>
+        <Button onPress={() => reset?.()} autoFocus>
+          Stay
+        </Button>
+      </div>
+    </ActionDialog>
   );
 }

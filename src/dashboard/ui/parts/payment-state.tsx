@@ -1,6 +1,7 @@
 /** The state of a payment, in a word that does not depend on its colour. */
 import type { PaymentSummary } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Dispute_Stage, PaymentSession_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
+import { Badge } from "./badge.tsx";
 import { DisputeMark } from "./dispute-state.tsx";
 
 const faces: Readonly<Record<number, { name: string; tone?: "good" | "warn" | "bad" }>> = {
@@ -43,20 +44,16 @@ export function PaymentState({ payment }: { payment: Shown }) {
   const isDisputed = payment.disputeStage !== Dispute_Stage.STAGE_UNSPECIFIED;
   return (
     <span className="states">
-      {!(isDisputed && payment.status === PaymentSession_Status.SUCCEEDED) && (
-        <span className="badge" data-tone={tone}>
-          {name}
-        </span>
-      )}
+      {!(isDisputed && payment.status === PaymentSession_Status.SUCCEEDED) && <Badge tone={tone}>{name}</Badge>}
       {isDisputed && (
         <DisputeMark stage={payment.disputeStage} status={payment.disputeStatus} respondBy={payment.disputeRespondBy} />
       )}
       {refunded && <span className="badge">{refunded}</span>}
       {payment.awaitingCustomer && <span className="badge">Awaiting customer</span>}
       {payment.failover && (
-        <span className="badge" data-tone="saved">
+        <Badge tone="saved">
           <span className="wide-only">Saved by </span>failover
-        </span>
+        </Badge>
       )}
     </span>
   );

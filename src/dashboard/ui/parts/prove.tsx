@@ -3,11 +3,10 @@ import { createClient } from "@connectrpc/connect";
 import { useMutation as useRpc, useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import { Dialog, Heading } from "react-aria-components/Dialog";
-import { Modal, ModalOverlay } from "react-aria-components/Modal";
 import { PasskeyService } from "../../../../gen/dashboard/v1/passkeys_pb.ts";
 import { type GetCurrentSignInResponse, SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { proveBy } from "../rpc.ts";
+import { ActionDialog } from "./action-dialog.tsx";
 import { answerByPasskey } from "./ask-passkey.ts";
 import { Button } from "./button.tsx";
 import { DataForm, Field } from "./field.tsx";
@@ -36,15 +35,10 @@ export function Proof({ signIn }: { signIn: GetCurrentSignInResponse }) {
     }
   };
   return (
-    <ModalOverlay className="overlay" isOpen={isAsking} onOpenChange={(open) => open || end(false)} isDismissable>
-      <Modal className="dialog">
-        <Dialog>
-          <Heading slot="title">Confirm that it is you</Heading>
-          <p className="soft">To make this change, you must have confirmed your identity within the last 15 minutes.</p>
-          <ProofForm signIn={signIn} onEnd={end} />
-        </Dialog>
-      </Modal>
-    </ModalOverlay>
+    <ActionDialog isOpen={isAsking} onClose={() => end(false)} title="Confirm that it is you" isDismissable>
+      <p className="soft">To make this change, you must have confirmed your identity within the last 15 minutes.</p>
+      <ProofForm signIn={signIn} onEnd={end} />
+    </ActionDialog>
   );
 }
 

@@ -1,5 +1,6 @@
 /** The state of a refund, in a word that does not depend on its colour. */
 import { type Refund, Refund_Status } from "../../../../gen/dashboard/v1/refunds_pb.ts";
+import { Badge } from "./badge.tsx";
 import { visible } from "./copied-text.tsx";
 import { nameOfGateway } from "./gateway-name.ts";
 
@@ -11,11 +12,7 @@ const faces: Readonly<Record<number, { name: string; tone: "good" | "warn" | "ba
 
 export function RefundState({ status }: { status: Refund_Status }) {
   const { name, tone } = faces[status] ?? { name: "–" };
-  return (
-    <span className="badge" data-tone={tone}>
-      {name}
-    </span>
-  );
+  return <Badge tone={tone}>{name}</Badge>;
 }
 
 const whys: Readonly<Record<string, string>> = {

@@ -1,9 +1,8 @@
 /** Keyboard shortcuts: two keys to a page, / to the search, ? to their list. They can be turned off. */
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { Dialog, Heading } from "react-aria-components/Dialog";
-import { Modal, ModalOverlay } from "react-aria-components/Modal";
 import { Switch } from "react-aria-components/Switch";
+import { ActionDialog } from "./action-dialog.tsx";
 import { Button } from "./button.tsx";
 
 const pages = {
@@ -59,41 +58,36 @@ export function Shortcuts({ environment, merchantId }: { environment: string; me
       <Button kind="plain" onPress={() => setOpen(true)} aria-label="Keyboard shortcuts">
         ?
       </Button>
-      <ModalOverlay className="overlay" isOpen={isOpen} onOpenChange={setOpen} isDismissable>
-        <Modal className="dialog">
-          <Dialog>
-            <Heading slot="title">Keyboard shortcuts</Heading>
-            <Switch className="toggle" isSelected={isOn} onChange={turn}>
-              <span className="toggle-track" /> Use them
-            </Switch>
-            <dl className="shortcuts">
-              {Object.entries(pages).map(([key, [name]]) => (
-                <div className="shortcut" key={key}>
-                  <dt>{name}</dt>
-                  <dd>
-                    <kbd>g</kbd> <kbd>{key}</kbd>
-                  </dd>
-                </div>
-              ))}
-              <div className="shortcut">
-                <dt>Search</dt>
-                <dd>
-                  <kbd>/</kbd>
-                </dd>
-              </div>
-              <div className="shortcut">
-                <dt>This list</dt>
-                <dd>
-                  <kbd>?</kbd>
-                </dd>
-              </div>
-            </dl>
-            <Button onPress={() => setOpen(false)} autoFocus>
-              Close
-            </Button>
-          </Dialog>
-        </Modal>
-      </ModalOverlay>
+      <ActionDialog isOpen={isOpen} onClose={() => setOpen(false)} title="Keyboard shortcuts" isDismissable>
+        <Switch className="toggle" isSelected={isOn} onChange={turn}>
+          <span className="toggle-track" /> Use them
+        </Switch>
+        <dl className="shortcuts">
+          {Object.entries(pages).map(([key, [name]]) => (
+            <div className="shortcut" key={key}>
+              <dt>{name}</dt>
+              <dd>
+                <kbd>g</kbd> <kbd>{key}</kbd>
+              </dd>
+            </div>
+          ))}
+          <div className="shortcut">
+            <dt>Search</dt>
+            <dd>
+              <kbd>/</kbd>
+            </dd>
+          </div>
+          <div className="shortcut">
+            <dt>This list</dt>
+            <dd>
+              <kbd>?</kbd>
+            </dd>
+          </div>
+        </dl>
+        <Button onPress={() => setOpen(false)} autoFocus>
+          Close
+        </Button>
+      </ActionDialog>
     </>
   );
 }
