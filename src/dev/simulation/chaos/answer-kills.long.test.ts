@@ -2,17 +2,12 @@
  * Real processes that are killed by SIGKILL while an answer to a dispute is at the gateway: 200 times, at each of the five gateways.
  * The sandbox holds the request or its answer, so that each kill is in the middle.
  */
-import { Client } from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createDashboardClient, type DashboardClient } from "../../../client/dashboard-client.ts";
-import type { Gateway } from "../../../gateways/connector.ts";
+import { describe, expect, it } from "vitest";
 import { disputeCards } from "../../../gateways/sandbox/dispute-cards.ts";
 import { decodeId, encodeId } from "../../../platform/ids.ts";
-import { Secret } from "../../../platform/secrets.ts";
-import { startTestDemo, type TestDemo } from "../../e2e/demo.fixture.ts";
-import { connectFiveGateways, fiveGateways } from "../../e2e/five-gateways.fixture.ts";
-import { moveClock } from "./site-database.ts";
-import { Tally } from "./tally.ts";
+import { fiveGateways } from "../../e2e/five-gateways.fixture.ts";
+import { forFile } from "../../testing/for-file.ts";
+import { openKillSite, type Role, roles } from "./kill-site.fixture.ts";
 
 // Two processes die in each.
 const turnsOfGateway = 20;
@@ -22,12 +17,8 @@ const pastReadingMs = 12 * 60_000;
 const disputedAfterMs = 6_000;
 const slowly = { timeout: 120_000, interval: 100 };
 
-/** Places of the request when its process dies, as in money-kills.long.test.ts. */
-const points = ["answer", "request", "overtaken"] as const;
 const types = ["ACCEPT", "EVIDENCE"] as const;
-const roles = ["edge", "worker"] as const;
 type Type = (typeof types)[number];
-type Role = (typeof roles)[number];
 type Disputed = { readonly sessionId: string; readonly disputeId: string };
 
 const operations: Readonly<Record<(typeof fiveGateways)[number], Readonly<Record<Type, string>>>> = {
@@ -38,30 +29,8 @@ const operations: Readonly<Record<(typeof fiveGateways)[number], Readonly<Record
   PAYPAL: { ACCEPT: "paypal.accept_dispute", EVIDENCE: "paypal.submit_evidence" },
 };
 
-let demo: TestDemo;
-let owner: Client;
-let ownerUrl: string;
-let operator: DashboardClient;
-let routeTo: (gateway: Gateway) => Promise<void>;
-let aheadMs = 0;
-let orders = 0;
-const tally = new Tally();
-
-beforeAll(async () => {
-  demo = await startTestDemo();
-  ownerUrl = Object.assign(new URL(demo.postgresUrl), { pathname: "switchyard_test" }).href;
-  owner = new Client({ connectionString: ownerUrl });
-  await owner.connect();
-  operator = createDashboardClient(demo.file.grpcAddress, new Secret(demo.file.operatorToken));
-  routeTo = await connectFiveGateways(demo);
-}, 120_000);
-afterAll(async () => {
-  operator?.close();
-  await owner?.end();
-  await demo?.close();
-  const counted = tally.under("").map(([name, count]) => `${name}: ${count}`);
-  console.info(counted.join("\n"));
-});
+const site = await forFile(openKillSite);
+const { demo, owner, operator, tally } = site;
 
 /** Calls without a body are reads, and acceptances. Resolves empty when the process dies meanwhile. */
 async function call(
@@ -79,29 +48,14 @@ async function call(
   }
 }
 
-async function pay(): Promise<string> {
-  const { restBase, connectOrigin, merchants } = demo.file;
-  const order = { amountMinor: 4_900, currency: "EUR", orderRef: `order-${++orders}` };
-  const created = await call(`${restBase}/payment-sessions`, merchants[0]!.test.secretKey, order);
-  type Opened = { sessionId: string; clientSecret: string; vault: { sdkUrl: string; sdkAuthorization: string } };
-  const { sessionId, clientSecret, vault } = created as unknown as Opened;
-  const { number } = disputeCards.find(({ name }) => name === "Disputed")!;
-  const card = { number, expMonth: 4, expYear: new Date().getUTCFullYear() + 3, cvc: "123" };
-  const tokenized = await call(`${new URL(vault.sdkUrl).origin}/tokens`, vault.sdkAuthorization, card);
-  const submission = { sessionId, vaultToken: tokenized.token };
-  await call(`${connectOrigin}/payments.v1.CheckoutService/SubmitPayment`, clientSecret, submission);
-  return sessionId;
-}
-
 /** Pays, and waits until the dispute of each payment is known. */
 async function disputed(count: number): Promise<readonly Disputed[]> {
+  const { number } = disputeCards.find(({ name }) => name === "Disputed")!;
   const sessions: string[] = [];
-  for (let paid = 0; paid < count; paid++) sessions.push(await pay());
+  for (let paid = 0; paid < count; paid++) sessions.push(await site.pay(call, number));
   const ids = sessions.map((id) => decodeId("ps", id));
-  aheadMs += pastReadingMs;
   // What is listed since the last reading has the gateway's times.
-  await demo.sandbox.setClockAhead(aheadMs + disputedAfterMs);
-  await moveClock(ownerUrl, aheadMs);
+  await site.pass(pastReadingMs, (aheadMs) => demo.sandbox.setClockAhead(aheadMs + disputedAfterMs));
   const text = `SELECT session_id AS "sessionId", id FROM dispute WHERE session_id = ANY ($1::uuid[]) AND status = 'NEEDS_RESPONSE'`;
   const known = async () => (await owner.query(text, [ids])).rows;
   await expect.poll(known, slowly).toHaveLength(count);
@@ -142,25 +96,15 @@ async function killInTheMiddle(
   turn: number,
   of: Readonly<Record<Role, Disputed>>,
 ): Promise<Type> {
-  const point = points[turn % points.length]!;
   const type = types[turn % types.length]!;
-  const operation = `${operations[gateway][type]}${point === "answer" ? "" : ".arrival"}`;
-  const arePaused = (count: number) => expect.poll(() => demo.sandbox.paused({ operation }), slowly).toBe(count);
-  await demo.sandbox.hold(operation);
-  await Promise.all(roles.map((role) => send(role, type, of[role])));
-  await arePaused(roles.length);
-  for (const role of roles) {
-    process.kill(demo.file.pids[role]!, "SIGKILL");
-    tally.add(`SIGKILL ${role}, ${type}, ${point} held`);
-  }
-  if (point !== "overtaken") await demo.sandbox.release({ operation });
-  aheadMs += pastLeaseMs;
-  await moveClock(ownerUrl, aheadMs);
-  await Promise.all(roles.map((role) => demo.restart(role)));
-  if (point === "overtaken") {
-    await arePaused(2 * roles.length);
-    await demo.sandbox.release({ operation });
-  }
+  await site.killInTheMiddle({
+    operations: [operations[gateway][type]],
+    turn,
+    what: type,
+    pastLeaseMs,
+    withinMs: slowly.timeout,
+    send: (role) => send(role, type, of[role]),
+  });
   for (const role of roles) await expect.poll(() => answersTo(of[role]), slowly).toEqual([{ type, status: "TAKEN" }]);
   return type;
 }
@@ -179,7 +123,7 @@ async function atGateway({ sessionId }: Disputed) {
 
 describe.each(fiveGateways)("processes that are killed in the middle, at %s", (gateway) => {
   it("answer a dispute once, whoever repeats it", async () => {
-    await routeTo(gateway);
+    await site.routeTo(gateway);
     const all = await disputed(turnsOfGateway * roles.length);
     for (let turn = 0; turn < turnsOfGateway; turn++) {
       const of = { edge: all[2 * turn]!, worker: all[2 * turn + 1]! };

@@ -2,16 +2,13 @@
  * Real processes that are killed by SIGKILL while a refund and the capture of a held payment are at the gateway: 200 times,
  * at each of the five gateways. The sandbox holds a request or its answer, so that each kill is in the middle of both.
  */
-import { Client } from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createDashboardClient, type DashboardClient } from "../../../client/dashboard-client.ts";
+import { describe, expect, it } from "vitest";
 import type { Gateway } from "../../../gateways/connector.ts";
 import { decodeId, encodeId } from "../../../platform/ids.ts";
-import { Secret } from "../../../platform/secrets.ts";
-import { startTestDemo, type TestDemo } from "../../e2e/demo.fixture.ts";
-import { connectFiveGateways, fiveGateways } from "../../e2e/five-gateways.fixture.ts";
+import { fiveGateways } from "../../e2e/five-gateways.fixture.ts";
+import { forFile } from "../../testing/for-file.ts";
 import { Browser } from "./browser.ts";
-import { moveClock } from "./site-database.ts";
+import { openKillSite, type Role, roles } from "./kill-site.fixture.ts";
 import { Tally } from "./tally.ts";
 
 // Two processes die in each.
@@ -21,43 +18,9 @@ const approvedCard = "4242424242424242";
 const pastLeaseMs = 25_000;
 const slowly = { timeout: 60_000, interval: 100 };
 
-/**
- * Places of the request when its process dies: executed, and its answer on the way; on the way itself, and executed before its
- * repeat arrives; or on the way, and executed at the same moment as its repeat.
- */
-const points = ["answer", "request", "overtaken"] as const;
-
-let demo: TestDemo;
-let owner: Client;
-let ownerUrl: string;
-let browser: Browser;
-let operator: DashboardClient;
-let routeTo: (gateway: Gateway) => Promise<void>;
-let aheadMs = 0;
-let orders = 0;
-const tally = new Tally();
-
-beforeAll(async () => {
-  demo = await startTestDemo();
-  browser = new Browser(new Tally());
-  ownerUrl = Object.assign(new URL(demo.postgresUrl), { pathname: "switchyard_test" }).href;
-  owner = new Client({ connectionString: ownerUrl });
-  await owner.connect();
-  operator = createDashboardClient(demo.file.grpcAddress, new Secret(demo.file.operatorToken));
-  routeTo = await connectFiveGateways(demo);
-}, 120_000);
-afterAll(async () => {
-  operator?.close();
-  await browser?.close();
-  await owner?.end();
-  await demo?.close();
-  console.info(
-    tally
-      .under("")
-      .map(([name, count]) => `${name}: ${count}`)
-      .join("\n"),
-  );
-});
+const site = await forFile(openKillSite);
+const { demo, owner, operator, tally } = site;
+const browser = await forFile(() => new Browser(new Tally()));
 
 async function post(
   url: string,
@@ -69,19 +32,7 @@ async function post(
   return answer?.json ?? {};
 }
 
-async function pay(fields: object): Promise<string> {
-  const { restBase, connectOrigin, merchants } = demo.file;
-  const order = { amountMinor: 4_900, currency: "EUR", orderRef: `order-${++orders}`, ...fields };
-  const created = await post(`${restBase}/payment-sessions`, merchants[0]!.test.secretKey, order);
-  type Opened = { sessionId: string; clientSecret: string; vault: { sdkUrl: string; sdkAuthorization: string } };
-  const { sessionId, clientSecret, vault } = created as unknown as Opened;
-  const card = { number: approvedCard, expMonth: 4, expYear: new Date().getUTCFullYear() + 3, cvc: "123" };
-  const tokenized = await post(`${new URL(vault.sdkUrl).origin}/tokens`, vault.sdkAuthorization, card);
-  const submission = { sessionId, vaultToken: tokenized.token };
-  await post(`${connectOrigin}/payments.v1.CheckoutService/SubmitPayment`, clientSecret, submission);
-  return sessionId;
-}
-
+const pay = (fields?: object) => site.pay(post, approvedCard, fields);
 const idOf = (sessionId: string) => decodeId("ps", sessionId);
 
 async function statesOf({ held, paid }: Payments): Promise<unknown> {
@@ -93,7 +44,7 @@ async function statesOf({ held, paid }: Payments): Promise<unknown> {
 }
 
 /** Has the edge, or the worker, send the capture of one payment and a refund of another. */
-async function send(role: (typeof roles)[number], { held, paid }: Payments, amountMinor: number): Promise<void> {
+async function send(role: Role, { held, paid }: Payments, amountMinor: number): Promise<void> {
   const { restBase, merchants } = demo.file;
   const { merchantId, test } = merchants[0]!;
   if (role === "edge") {
@@ -113,35 +64,18 @@ async function send(role: (typeof roles)[number], { held, paid }: Payments, amou
   });
 }
 
-const roles = ["edge", "worker"] as const;
 type Payments = { readonly held: string; readonly paid: string };
 
 /** Kills the edge and the worker, each with a capture and a refund of its own at the gateway. */
-async function killInTheMiddle(gateway: Gateway, turn: number, of: Readonly<Record<(typeof roles)[number], Payments>>) {
-  const point = points[turn % points.length]!;
+async function killInTheMiddle(gateway: Gateway, turn: number, of: Readonly<Record<Role, Payments>>) {
   const prefix = gateway.replace("SANDBOX_", "").toLowerCase();
-  const at = point === "answer" ? "" : ".arrival";
-  const operations = [`${prefix}.capture${at}`, `${prefix}.refund${at}`];
-  const arePaused = (count: number) =>
-    Promise.all(
-      operations.map((operation) => expect.poll(() => demo.sandbox.paused({ operation }), slowly).toBe(count)),
-    );
-  const release = () => Promise.all(operations.map((operation) => demo.sandbox.release({ operation })));
-  for (const operation of operations) await demo.sandbox.hold(operation);
-  await Promise.all(roles.map((role) => send(role, of[role], amountOf(turn))));
-  await arePaused(roles.length);
-  for (const role of roles) {
-    process.kill(demo.file.pids[role]!, "SIGKILL");
-    tally.add(`SIGKILL ${role}, ${point} held`);
-  }
-  if (point !== "overtaken") await release();
-  aheadMs += pastLeaseMs;
-  await moveClock(ownerUrl, aheadMs);
-  await Promise.all(roles.map((role) => demo.restart(role)));
-  if (point === "overtaken") {
-    await arePaused(2 * roles.length);
-    await release();
-  }
+  await site.killInTheMiddle({
+    operations: [`${prefix}.capture`, `${prefix}.refund`],
+    turn,
+    pastLeaseMs,
+    withinMs: slowly.timeout,
+    send: (role) => send(role, of[role], amountOf(turn)),
+  });
   for (const role of roles) {
     await expect.poll(() => statesOf(of[role]), slowly).toEqual(["SUCCEEDED, refund made"]);
   }
@@ -169,9 +103,9 @@ const amountOf = (turn: number) => 1_000 + turn;
 
 describe.each(fiveGateways)("processes that are killed in the middle, at %s", (gateway) => {
   it("capture and refund once, whoever repeats it", async () => {
-    await routeTo(gateway);
+    await site.routeTo(gateway);
     const turns: { edge: Payments; worker: Payments }[] = [];
-    const prepare = async () => ({ held: await pay({ capture: "manual" }), paid: await pay({}) });
+    const prepare = async () => ({ held: await pay({ capture: "manual" }), paid: await pay() });
     for (let turn = 0; turn < turnsOfGateway; turn++) {
       turns.push({ edge: await prepare(), worker: await prepare() });
     }
