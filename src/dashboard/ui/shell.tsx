@@ -1,5 +1,4 @@
 /** The frame around every page about a merchant: its navigation, beside the page or in the drawer of a phone. */
-
 import { Link, Outlet } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { Role } from "../../../gen/dashboard/v1/role_pb.ts";

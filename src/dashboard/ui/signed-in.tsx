@@ -9,7 +9,6 @@ import { codeOf } from "./rpc.ts";
 
 const current = createContext<GetCurrentSignInResponse | undefined>(undefined);
 
-/** Returns the current sign-in. For components under `SignedIn`. */
 export function useSignIn(): GetCurrentSignInResponse {
   const signIn = useContext(current);
   if (signIn === undefined) throw new Error("this is shown to members only");

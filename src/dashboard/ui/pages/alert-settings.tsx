@@ -1,7 +1,5 @@
 /** Settings of alerts: the addresses, the chat, the topics that are sent, and a test of it all. */
-
-import { createClient } from "@connectrpc/connect";
-import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { useQuery } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { Form } from "react-aria-components/Form";
 import { AlertService, type AlertSettings, AlertTopic } from "../../../../gen/dashboard/v1/alerts_pb.ts";
@@ -19,6 +17,7 @@ import { ShownSecret } from "../parts/secret.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Switch } from "../parts/switch.tsx";
 import { useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 import { Choices, Line, Row, SettingRow } from "./setting-row.tsx";
 import { findAddressProblem, linesOf } from "./setting-rules.ts";
 
@@ -60,7 +59,7 @@ type AddressProps = {
 
 function Addresses({ kept, revision, unconfirmed, members, canMail }: AddressProps) {
   const { merchantId, environment, role } = useScope();
-  const service = createClient(WebhookAlertService, useTransport());
+  const service = useClient(WebhookAlertService);
   return (
     <SettingRow
       revision={revision}
@@ -98,7 +97,7 @@ function Addresses({ kept, revision, unconfirmed, members, canMail }: AddressPro
 
 function Chat({ host, onChange }: { host: string; onChange: () => Promise<unknown> }) {
   const { merchantId, environment, role } = useScope();
-  const client = createClient(AlertService, useTransport());
+  const client = useClient(AlertService);
   const set = useMutation({
     mutationFn: (url: string) => client.setAlertChat({ merchantId, environment, url }),
     onSuccess: onChange,
@@ -209,7 +208,7 @@ const topics = [
 
 function Topics({ settings }: { settings: AlertSettings }) {
   const { merchantId, environment, role } = useScope();
-  const client = createClient(AlertService, useTransport());
+  const client = useClient(AlertService);
   const textOf = (muted: readonly AlertTopic[]) => JSON.stringify(muted.toSorted((one, other) => one - other));
   return (
     <SettingRow
@@ -246,7 +245,7 @@ function Topics({ settings }: { settings: AlertSettings }) {
 
 function Test({ isPossible }: { isPossible: boolean }) {
   const { merchantId, environment, role } = useScope();
-  const client = createClient(AlertService, useTransport());
+  const client = useClient(AlertService);
   const test = useMutation({ mutationFn: () => client.sendTestAlert({ merchantId, environment }) });
   if (!includesRole(role, Role.DEVELOPER)) return null;
   return (
@@ -268,15 +267,7 @@ function Test({ isPossible }: { isPossible: boolean }) {
           </ul>
         )}
       </div>
-      <div>
-        {isPossible ? (
-          <Button isPending={test.isPending} onPress={() => test.mutate()}>
-            Send a test alert
-          </Button>
-        ) : (
-          <p>Save an address or a chat first.</p>
-        )}
-      </div>
+      <div>{isPossible ? <Button runs={test}>Send a test alert</Button> : <p>Save an address or a chat first.</p>}</div>
     </Row>
   );
 }

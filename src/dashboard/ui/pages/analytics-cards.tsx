@@ -19,7 +19,6 @@ export function CardTables({ total }: { total: AnalyticsPoint }) {
   );
 }
 
-// The source of each property of cards.
 const sources = {
   cardBrands: "By the brand that the vault or the gateway names.",
   issuingCountries:

@@ -251,7 +251,6 @@ export const cardNames = {
 // Lines that a small chart has room for. The service returns more of each point.
 const [linesMax, codesMax] = [4, 3];
 
-/** Returns no chart if no card is known. */
 function cardCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
   const chart = (by: keyof typeof cardNames, title: string): ChartData[] => {
     const values = (total?.[by] ?? []).slice(0, linesMax).map(({ value }) => value);
@@ -272,7 +271,6 @@ function cardCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
   return [...chart("cardBrands", "Approval by brand"), ...chart("issuingCountries", "Approval by country")];
 }
 
-/** Returns no chart if no attempt was declined. */
 function declineCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
   const codes = (total?.declineCodes ?? []).slice(0, codesMax).map(({ declineCode }) => declineCode);
   if (codes.length === 0) return [];

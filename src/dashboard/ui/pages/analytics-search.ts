@@ -1,5 +1,4 @@
 /** The search parameters of the analytics page's address. */
-
 import { isZone, ownZone } from "../parts/time-zones.ts";
 
 /** Everything is optional: the default is the last seven days in the browser's own zone. */

@@ -71,7 +71,6 @@ function Split({ split, id }: { split: SplitComparison; id: string }) {
   );
 }
 
-/** The variants of the split that a sentence names as `name`. */
 type TableProps = { readonly name: string; readonly arms: readonly NamedArm[] };
 type NamedArm = readonly [name: string, counts: ArmCounts];
 

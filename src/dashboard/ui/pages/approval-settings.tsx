@@ -1,6 +1,5 @@
 /** The setting of what needs a second person in live. */
-import { createClient } from "@connectrpc/connect";
-import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { useQuery } from "@connectrpc/connect-query";
 import { ApprovalService } from "../../../../gen/dashboard/v1/approvals_pb.ts";
 import { PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
@@ -9,6 +8,7 @@ import { typedOf } from "../parts/minor-units.ts";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Switch } from "../parts/switch.tsx";
 import { useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 import { ClosedApprovals } from "./approvals.tsx";
 import { Amounts, type Edit, Row, SettingRow } from "./setting-row.tsx";
 import { findLimitProblem, readLimits } from "./setting-rules.ts";
@@ -33,7 +33,7 @@ export function ApprovalForm() {
   const scope = { merchantId, environment };
   const stored = useQuery(ApprovalService.method.getApprovalPolicy, scope);
   const known = useQuery(PaymentService.method.listCurrencies, scope, { staleTime: Number.POSITIVE_INFINITY });
-  const service = createClient(ApprovalService, useTransport());
+  const service = useClient(ApprovalService);
   const error = stored.error ?? known.error;
   const refetch = () => Promise.all([stored.refetch(), known.refetch()]);
   if (error && !(stored.data && known.data)) return <Failure error={error} onRetry={refetch} />;

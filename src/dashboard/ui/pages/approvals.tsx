@@ -1,6 +1,5 @@
 /** Calls that wait for a second person: what they change, and the decision about them. */
-import { createClient } from "@connectrpc/connect";
-import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { useQuery } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import {
   type Approval,
@@ -20,6 +19,7 @@ import { ShownSecret } from "../parts/secret.tsx";
 import { Moment } from "../parts/time.tsx";
 import { nameOfRole, useScope } from "../scope.ts";
 import { useSignIn } from "../signed-in.tsx";
+import { useClient } from "../use-client.ts";
 
 /** Returns the calls that wait and those that were decided about; nothing in test. `everyMs`: how often they are loaded. */
 export function useApprovals(everyMs?: number) {
@@ -32,7 +32,7 @@ export function useApprovals(everyMs?: number) {
 export function WaitingApprovals({ everyMs }: { everyMs: number }) {
   const { merchantId, environment } = useScope();
   const queries = useQueryClient();
-  const client = createClient(ApprovalDecisionService, useTransport());
+  const client = useClient(ApprovalDecisionService);
   const list = useApprovals(everyMs);
   const approve = useMutation({
     mutationFn: (approvalId: string) => client.approveCall({ merchantId, environment, approvalId }),
@@ -59,7 +59,6 @@ export function WaitingApprovals({ everyMs }: { everyMs: number }) {
   );
 }
 
-/** Secrets and notes that an approved call has returned. */
 function Outcome({ secrets, notes }: Pick<ApproveCallResponse, "secrets" | "notes">) {
   return (
     <>
@@ -138,7 +137,7 @@ function Sentences({ of: sentences }: { of: readonly string[] }) {
 function Close({ approvalId, action }: { approvalId: string; action: "Reject" | "Withdraw" }) {
   const { merchantId, environment } = useScope();
   const queries = useQueryClient();
-  const client = createClient(ApprovalDecisionService, useTransport());
+  const client = useClient(ApprovalDecisionService);
   const request = { merchantId, environment, approvalId };
   const close = useMutation({
     mutationFn: async () => {
@@ -150,12 +149,7 @@ function Close({ approvalId, action }: { approvalId: string; action: "Reject" | 
   });
   return (
     <>
-      <Confirm
-        action={action}
-        title={`${action} this change?`}
-        isPending={close.isPending}
-        onConfirm={() => close.mutate()}
-      >
+      <Confirm action={action} title={`${action} this change?`} runs={close}>
         Nothing is changed. {action === "Reject" && "The member can request it again."}
       </Confirm>
       <Refusal error={close.error} />

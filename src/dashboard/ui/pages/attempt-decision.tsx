@@ -1,9 +1,6 @@
 /**
  * The manual decision about an attempt that its gateway never resolves: the decision, its confirmation, and its form.
  */
-
-import { createClient } from "@connectrpc/connect";
-import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import {
@@ -25,6 +22,7 @@ import { Refusal } from "../parts/refusal.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
 import { useSignIn } from "../signed-in.tsx";
+import { useClient } from "../use-client.ts";
 
 type DecisionProps = { attempt: PaymentAttempt; summary: PaymentSummary; onChange: () => unknown };
 
@@ -59,7 +57,7 @@ function Made(props: DecisionProps & { decision: AttemptDecision; mayDecide: boo
   const { attempt, summary, onChange, decision, mayDecide } = props;
   const { merchantId, environment } = useScope();
   const { member } = useSignIn();
-  const client = createClient(PaymentService, useTransport());
+  const client = useClient(PaymentService);
   const of = { merchantId, environment, sessionId: summary.sessionId, attemptId: attempt.attemptId };
   const { kind, gatewayReference, confirmedAt, amount } = decision;
   const seen = { kind, gatewayReference, ...(amount && { amountMinor: amount.amountMinor }) };
@@ -92,19 +90,12 @@ function Made(props: DecisionProps & { decision: AttemptDecision; mayDecide: boo
       {!confirmedAt && mayDecide && (
         <div className="row">
           {!isOwn && (
-            <Confirm
-              action="Confirm"
-              title={`The attempt is ${endOf(decision)}?`}
-              onConfirm={() => confirm.mutate()}
-              isPending={confirm.isPending}
-            >
+            <Confirm action="Confirm" title={`The attempt is ${endOf(decision)}?`} runs={confirm}>
               The attempt ends immediately and permanently. Confirm only if you have seen the payment at the gateway
               yourself.
             </Confirm>
           )}
-          <Button onPress={() => withdraw.mutate()} isPending={withdraw.isPending}>
-            Withdraw
-          </Button>
+          <Button runs={withdraw}>Withdraw</Button>
         </div>
       )}
       {!confirmedAt && isOwn && <p className="small">Another developer or owner must confirm it.</p>}
@@ -114,7 +105,7 @@ function Made(props: DecisionProps & { decision: AttemptDecision; mayDecide: boo
 
 function DecisionForm({ attempt, summary, onChange, onEnd }: DecisionProps & { onEnd: () => void }) {
   const { merchantId, environment, environmentName } = useScope();
-  const client = createClient(PaymentService, useTransport());
+  const client = useClient(PaymentService);
   const { attemptId } = attempt;
   const { sessionId, amount: held } = summary;
   const [kind, setKind] = useState<Kind>(Kind.GIVEN_UP);

@@ -1,6 +1,5 @@
 /** Blocks the card, the e-mail address or the network of a payment. */
-import { createClient } from "@connectrpc/connect";
-import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { useQuery } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { Heading } from "react-aria-components/Dialog";
@@ -16,6 +15,7 @@ import { DataForm } from "../parts/field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { ScopeLink, useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 import { EntryFields, entryIn } from "./blocklist.tsx";
 
 export default function BlockPayment({ sessionId }: { sessionId: string }) {
@@ -35,7 +35,7 @@ function BlockDialog({ sessionId, onEnd }: { sessionId: string; onEnd: () => voi
   const scope = { merchantId, environment };
   const method = BlocklistService.method.listBlockableParts;
   const { data, error, refetch } = useQuery(method, { ...scope, sessionId }, { staleTime: 0 });
-  const client = createClient(BlocklistService, useTransport());
+  const client = useClient(BlocklistService);
   const block = useMutation({
     mutationFn: (form: FormData) => {
       const blocked = { case: "payment" as const, value: { sessionId, part: Number(form.get("part")) as Part } };

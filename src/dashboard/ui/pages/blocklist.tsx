@@ -1,8 +1,6 @@
 /** The block list in the settings: its entries, and a form that adds an e-mail address or a network. */
-
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { createClient } from "@connectrpc/connect";
-import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { useQuery } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import {
@@ -21,6 +19,7 @@ import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { ScopeLink, useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 
 export function Blocklist() {
   const { merchantId, environment, role } = useScope();
@@ -53,7 +52,7 @@ type EntriesProps = { entries: readonly BlocklistEntry[]; onChange: () => Promis
 
 function Entries({ entries, onChange }: EntriesProps) {
   const { merchantId, environment, role } = useScope();
-  const client = createClient(BlocklistService, useTransport());
+  const client = useClient(BlocklistService);
   const end = useMutation({
     mutationFn: (entryId: string) => client.endBlocklistEntry({ merchantId, environment, entryId }),
     onSettled: onChange,
@@ -160,7 +159,7 @@ export function EntryFields() {
 
 function AddForm({ onChange }: { onChange: () => Promise<unknown> }) {
   const { merchantId, environment } = useScope();
-  const client = createClient(BlocklistService, useTransport());
+  const client = useClient(BlocklistService);
   const [added, setAdded] = useState(0);
   const add = useMutation({
     mutationFn: (form: FormData) => {

@@ -1,7 +1,4 @@
 /** Braking against card testing: its state with a person's hold, and its periods. */
-
-import { createClient } from "@connectrpc/connect";
-import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Braking, BrakingPeriod } from "../../../../gen/dashboard/v1/braking_pb.ts";
@@ -13,6 +10,7 @@ import { RecordTable } from "../parts/record-table.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 import { Row } from "./setting-row.tsx";
 
 const times = [
@@ -25,7 +23,7 @@ const times = [
 /** The row. A hold is set at once. */
 export function BrakingForm({ braking, onChange }: { braking: Braking | undefined; onChange: () => Promise<unknown> }) {
   const { merchantId, environment, role } = useScope();
-  const client = createClient(SettingsService, useTransport());
+  const client = useClient(SettingsService);
   const [hours, setHours] = useState(1);
   const save = useMutation({
     mutationFn: (hold: Hold) =>

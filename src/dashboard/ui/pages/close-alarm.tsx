@@ -1,6 +1,4 @@
 /** Closes an alarm about a payment, with a note of the findings and actions. */
-import { createClient } from "@connectrpc/connect";
-import { useTransport } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { Heading } from "react-aria-components/Dialog";
@@ -10,6 +8,7 @@ import { Button } from "../parts/button.tsx";
 import { DataForm } from "../parts/field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 
 type Closing = {
   readonly workItemId: string;
@@ -38,7 +37,7 @@ export function CloseAlarm({ workItemId, about, count }: Closing) {
 
 function CloseForm({ workItemId, count, onEnd }: Omit<Closing, "about"> & { onEnd: () => void }) {
   const { merchantId, environment } = useScope();
-  const client = createClient(HomeService, useTransport());
+  const client = useClient(HomeService);
   const queries = useQueryClient();
   const noteId = useId();
   const close = useMutation({

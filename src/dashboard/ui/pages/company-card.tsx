@@ -1,6 +1,4 @@
-/** A member's linked accounts at companies' identity providers. */
-import { createClient } from "@connectrpc/connect";
-import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { useQuery } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { Button } from "../parts/button.tsx";
@@ -8,11 +6,12 @@ import { Confirm } from "../parts/confirm.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
+import { useClient } from "../use-client.ts";
 
 /** The card; empty if the installation has no identity provider. */
 export function CompanyCard() {
   const { data, error, refetch } = useQuery(SignInService.method.listIdentities, {});
-  const client = createClient(SignInService, useTransport());
+  const client = useClient(SignInService);
   const link = useMutation({
     mutationFn: async (providerId: string) => {
       const { authorizationUrl } = await client.beginCompanyLink({ providerId });

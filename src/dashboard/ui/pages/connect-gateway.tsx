@@ -1,6 +1,4 @@
 /** Connects an account: the gateway's credentials, then the call that verifies them. */
-import { createClient } from "@connectrpc/connect";
-import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
@@ -11,6 +9,7 @@ import { nameOfGateway } from "../parts/gateway-name.ts";
 import { Refusal } from "../parts/refusal.tsx";
 import { useFieldProblems } from "../rpc.ts";
 import { useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 import { ConnectedGateway } from "./connected-gateway.tsx";
 import { CredentialFields, credentialsOf } from "./credential-fields.tsx";
 
@@ -18,7 +17,7 @@ type ConnectProps = { offered: ListGatewaysResponse; onChange: () => unknown; on
 
 export function ConnectGateway({ offered, onChange, onEnd }: ConnectProps) {
   const { merchantId, environment } = useScope();
-  const client = createClient(GatewayConnectionService, useTransport());
+  const client = useClient(GatewayConnectionService);
   const [chosen, setChosen] = useState(offered.gateways[0]?.gateway ?? "");
   const gateway = offered.gateways.find((each) => each.gateway === chosen);
   const add = useMutation({

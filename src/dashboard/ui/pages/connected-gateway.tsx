@@ -1,6 +1,4 @@
 /** A newly connected account: the remaining steps at its gateway, and the call that verifies it. */
-import { createClient } from "@connectrpc/connect";
-import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import type { Gateway } from "../../../../gen/dashboard/v1/gateways_pb.ts";
@@ -9,6 +7,7 @@ import { CopyLine } from "../parts/copy-line.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { Refusal } from "../parts/refusal.tsx";
 import { ScopeLink, useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 import { VerificationRows, verificationCall } from "./verification-rows.tsx";
 import { VerifyConnection } from "./verify-connection.tsx";
 
@@ -22,7 +21,7 @@ type ConnectedProps = {
 
 export function ConnectedGateway({ gateway, connectionId, notificationUrl, onChange, onEnd }: ConnectedProps) {
   const { merchantId, environment } = useScope();
-  const client = createClient(GatewayConnectionService, useTransport());
+  const client = useClient(GatewayConnectionService);
   const verify = useMutation({
     mutationFn: (routePayments: boolean | undefined) =>
       client.verifyGatewayConnection(

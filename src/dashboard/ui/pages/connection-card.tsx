@@ -1,7 +1,4 @@
 /** An account at a gateway: its state, its last hour and its actions. */
-
-import { createClient } from "@connectrpc/connect";
-import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import {
@@ -22,6 +19,7 @@ import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
 import { Refusal } from "../parts/refusal.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 import { ConnectionHealth } from "./connection-health.tsx";
 import { RotateCredentials } from "./rotate-credentials.tsx";
 import { VerificationRows, verificationCall } from "./verification-rows.tsx";
@@ -40,7 +38,7 @@ export function ConnectionCard({ connection, offered, health, alerts, isHealthKn
   const { merchantId, environment, role } = useScope();
   const { connectionId, gateway: name, verified, paused } = connection;
   const gateway = offered.gateways.find((each) => each.gateway === name);
-  const client = createClient(GatewayConnectionService, useTransport());
+  const client = useClient(GatewayConnectionService);
   const [isRotating, setRotating] = useState(false);
   const of = { merchantId, environment, connectionId };
   const verify = useMutation({
@@ -157,20 +155,10 @@ type PauseProps = { connection: GatewayConnection; pause: { mutate: () => void; 
 
 function PauseButton({ connection: { gateway, paused }, pause }: PauseProps) {
   if (paused) {
-    return (
-      <Button isPending={pause.isPending} onPress={() => pause.mutate()}>
-        Resume
-      </Button>
-    );
+    return <Button runs={pause}>Resume</Button>;
   }
   return (
-    <Confirm
-      action="Pause"
-      title={`Pause ${nameOfGateway(gateway)}?`}
-      onConfirm={() => pause.mutate()}
-      isPending={pause.isPending}
-      isDanger={false}
-    >
+    <Confirm action="Pause" title={`Pause ${nameOfGateway(gateway)}?`} runs={pause} isDanger={false}>
       New payments skip this account. Its holds are still captured or voided, and it stays verified.
     </Confirm>
   );

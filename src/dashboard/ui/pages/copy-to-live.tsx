@@ -1,6 +1,5 @@
 /** Copies a merchant's configuration from test to live: the plan, the choices that it needs, and its application. */
-import { createClient } from "@connectrpc/connect";
-import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { useQuery } from "@connectrpc/connect-query";
 import { keepPreviousData, useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import {
@@ -24,6 +23,7 @@ import { Refusal } from "../parts/refusal.tsx";
 import { ShownSecret } from "../parts/secret.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { ScopeLink, useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 
 type Choices = Readonly<Record<string, string>>;
 
@@ -184,7 +184,7 @@ type ApplyProps = {
 
 function Apply({ plan, isPlanning, onApplied, onRefused }: ApplyProps) {
   const { merchantId, environment, role } = useScope();
-  const client = createClient(ConfigurationService, useTransport());
+  const client = useClient(ConfigurationService);
   const { changes, desired, revision } = plan;
   const removes = changes.some((change) => change.removes);
   const apply = useMutation({

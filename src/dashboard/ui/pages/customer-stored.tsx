@@ -1,6 +1,5 @@
 /** The stored cards of a customer, and the agreements with their gateways and renewals. */
-import { createClient } from "@connectrpc/connect";
-import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { useQuery } from "@connectrpc/connect-query";
 import {
   type StoredAgreement,
   type StoredCard,
@@ -19,6 +18,7 @@ import { type RecordColumn, RecordTable } from "../parts/record-table.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { ScopeLink, useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 import { StoredAction } from "./stored-action.tsx";
 import { expiryOf, faceOfAgreement, faceOfRenewal, reasonInWords, stopInWords, termsInWords } from "./stored-words.ts";
 
@@ -63,7 +63,7 @@ const goesOn = ({ status }: StoredAgreement) => status === Status.ACTIVE || stat
 function Card({ card, agreements }: { card: StoredCard; agreements: readonly StoredAgreement[] }) {
   const { merchantId, environment } = useScope();
   const { paymentMethodId, stoppedBecause, stoppedAt, notBefore, hidden, expired, lastUsedAt } = card;
-  const client = createClient(StoredCardService, useTransport());
+  const client = useClient(StoredCardService);
   const charged = agreements.filter((agreement) => agreement.paymentMethodId === paymentMethodId && goesOn(agreement));
   const name = nameOfCard(card);
   return (
@@ -128,7 +128,7 @@ function CardState({ card: { stoppedBecause, expired, hidden } }: { card: Stored
 function Agreement({ agreement, cards }: { agreement: StoredAgreement; cards: readonly StoredCard[] }) {
   const { merchantId, environment } = useScope();
   const { agreementId, terms, status, statusBecause, sessionId, maxAmount, renewals, renewalCount } = agreement;
-  const client = createClient(StoredCardService, useTransport());
+  const client = useClient(StoredCardService);
   const card = cards.find(({ paymentMethodId }) => paymentMethodId === agreement.paymentMethodId);
   const { name, tone } = faceOfAgreement(status);
   const text = visible(terms?.text ?? "");

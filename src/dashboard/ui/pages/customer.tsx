@@ -2,9 +2,7 @@
  * A customer, by the e-mail address or the merchant's reference: stored cards, payments, refunds and totals, and the
  * erasure of the customer's data.
  */
-
-import { createClient } from "@connectrpc/connect";
-import { useInfiniteQuery, useQuery, useTransport } from "@connectrpc/connect-query";
+import { useInfiniteQuery, useQuery } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { type CustomerTotals, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
@@ -21,6 +19,7 @@ import { PagedRows, pages } from "../parts/paged-rows.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 import { CustomerStored } from "./customer-stored.tsx";
 import { PaymentsTable } from "./payments-table.tsx";
 import { RefundsTable } from "./refunds.tsx";
@@ -142,7 +141,7 @@ function Refunds({ named }: { named: Named }) {
 /** Erases the customer's data, as many calls as it takes. */
 function Erase({ named }: { named: Named }) {
   const { merchantId, environment } = useScope();
-  const client = createClient(SettingsService, useTransport());
+  const client = useClient(SettingsService);
   const queries = useQueryClient();
   const erase = useMutation({
     mutationFn: async () => {
@@ -156,12 +155,7 @@ function Erase({ named }: { named: Named }) {
   return (
     <div>
       <Refusal error={erase.error} />
-      <Confirm
-        action="Erase the customer’s data"
-        title="Erase this customer’s data?"
-        onConfirm={() => erase.mutate()}
-        isPending={erase.isPending}
-      >
+      <Confirm action="Erase the customer’s data" title="Erase this customer’s data?" runs={erase}>
         {"email" in named
           ? "The e-mail address, name and billing address are erased from every payment with this address. The payments stay, and can no longer be found by it. This cannot be undone."
           : "The customer’s agreements are cancelled and stored cards deleted. The e-mail address, name, billing address and your reference are erased from every payment with this reference. The payments stay, and can no longer be found by it. This cannot be undone."}

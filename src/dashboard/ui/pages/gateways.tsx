@@ -1,5 +1,4 @@
 /** A merchant's accounts at gateways, with their health and actions. */
-
 import { useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";

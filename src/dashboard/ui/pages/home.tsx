@@ -1,5 +1,4 @@
 /** The first page of a merchant: today's payments, the alerts that need a person, and the newest payments. */
-
 import { useQuery } from "@connectrpc/connect-query";
 import { type AlertItem, AlertItem_Kind, HomeService } from "../../../../gen/dashboard/v1/home_pb.ts";
 import { PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";

@@ -1,6 +1,4 @@
 /** Invites a person to a merchant's team. */
-import { createClient } from "@connectrpc/connect";
-import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { Form } from "react-aria-components/Form";
@@ -11,6 +9,7 @@ import { CopyLine } from "../parts/copy-line.tsx";
 import { Field, SelectField } from "../parts/field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { liveRoles, nameOfRole, rolesWith, testRoles, useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 
 const firstRoles: { role: Role; liveRole: Role } = { role: Role.VIEWER, liveRole: Role.VIEWER };
 
@@ -18,7 +17,7 @@ const firstRoles: { role: Role; liveRole: Role } = { role: Role.VIEWER, liveRole
 export function InviteForm({ onInvited, open }: { onInvited: () => unknown; open: readonly Invitation[] }) {
   const { merchantId } = useScope();
   const [roles, setRoles] = useState(firstRoles);
-  const client = createClient(MemberService, useTransport());
+  const client = useClient(MemberService);
   const invite = useMutation({
     mutationFn: (wanted: { email: string; role: Role; liveRole: Role }) =>
       client.inviteMember({ merchantId, ...wanted }),

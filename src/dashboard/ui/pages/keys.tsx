@@ -1,7 +1,4 @@
-/** A merchant's API keys in one environment, and their rotation. */
-
-import { createClient } from "@connectrpc/connect";
-import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { useQuery } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { type ApiKey, ApiKey_Kind, ApiKeyService } from "../../../../gen/dashboard/v1/api_keys_pb.ts";
@@ -15,6 +12,7 @@ import { ShownSecret } from "../parts/secret.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { LastUsed, Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 import { RestrictedKeys } from "./restricted-keys.tsx";
 import { RolledKey, RollKey } from "./roll-key.tsx";
 
@@ -65,7 +63,7 @@ function KeyCard({ apiKey, rolled, onChange }: CardProps) {
   const { keyId, kind, prefix, last4, createdAt, lastUsedAt, key } = apiKey;
   const [made, setMade] = useState<string>();
   const { name, use } = describe(kind);
-  const client = createClient(ApiKeyService, useTransport());
+  const client = useClient(ApiKeyService);
   const regenerate = useMutation({
     mutationFn: () => client.regenerateApiKey({ merchantId, environment, kind }),
     onSuccess: (answer) => {
@@ -96,8 +94,7 @@ function KeyCard({ apiKey, rolled, onChange }: CardProps) {
             <Confirm
               action="Regenerate"
               title={`A new ${name.toLowerCase()} for ${environmentName}?`}
-              onConfirm={() => regenerate.mutate()}
-              isPending={regenerate.isPending}
+              runs={regenerate}
             >
               {kind === ApiKey_Kind.SECRET
                 ? "The current key stops working immediately, and so does one that a roll has left. Be ready to replace it."

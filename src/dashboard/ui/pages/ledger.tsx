@@ -1,6 +1,5 @@
 /** The ledger of past days: its totals by gateway and currency, and the file with every entry. */
-import { createClient } from "@connectrpc/connect";
-import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { useQuery } from "@connectrpc/connect-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { LedgerService, type LedgerSum, type LedgerTotal } from "../../../../gen/dashboard/v1/ledger_pb.ts";
 import type { PaymentAmount } from "../../../../gen/dashboard/v1/payment_amount_pb.ts";
@@ -15,6 +14,7 @@ import { PageHead } from "../parts/page-head.tsx";
 import { RecordTable } from "../parts/record-table.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { ScopeLink, useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 
 type Days = { readonly from: string; readonly to: string };
 
@@ -73,7 +73,7 @@ export function LedgerPage() {
 
 function Totals({ days }: { days: Days }) {
   const { merchantId, environment, environmentName } = useScope();
-  const client = createClient(LedgerService, useTransport());
+  const client = useClient(LedgerService);
   const { data, error, refetch } = useQuery(
     LedgerService.method.getLedgerTotals,
     { merchantId, environment, ...searchOf(days) },

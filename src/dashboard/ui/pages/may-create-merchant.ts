@@ -1,4 +1,3 @@
-/** The rule of who may create merchants. */
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 
 /** Reports whether a member may create merchants: who owns one may. */

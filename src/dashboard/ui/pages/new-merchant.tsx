@@ -1,6 +1,4 @@
 /** Creates a merchant: its name, then its keys, shown once. */
-import { createClient } from "@connectrpc/connect";
-import { useTransport } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Environment } from "../../../../gen/dashboard/v1/environment_pb.ts";
@@ -13,11 +11,12 @@ import { PageHead } from "../parts/page-head.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { ShownSecret } from "../parts/secret.tsx";
 import { useSignIn } from "../signed-in.tsx";
+import { useClient } from "../use-client.ts";
 import { mayCreateMerchant } from "./may-create-merchant.ts";
 
 export function NewMerchantPage() {
   const { member } = useSignIn();
-  const client = createClient(SignInService, useTransport());
+  const client = useClient(SignInService);
   const queries = useQueryClient();
   const open = useMutation({
     mutationFn: (name: string) => client.openMerchant({ name }),

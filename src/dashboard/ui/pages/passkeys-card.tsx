@@ -1,6 +1,5 @@
 /** A member's passkeys: add, name, remove. */
-import { createClient } from "@connectrpc/connect";
-import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { useQuery } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { type Passkey, PasskeyService } from "../../../../gen/dashboard/v1/passkeys_pb.ts";
@@ -13,11 +12,12 @@ import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { LastUsed, Moment } from "../parts/time.tsx";
 import { useSignIn } from "../signed-in.tsx";
+import { useClient } from "../use-client.ts";
 import { whatIsClosed } from "./totp-card.tsx";
 
 export function PasskeysCard() {
   const { data, error, refetch } = useQuery(PasskeyService.method.listPasskeys, {});
-  const client = createClient(PasskeyService, useTransport());
+  const client = useClient(PasskeyService);
   const queries = useQueryClient();
   const add = useMutation({
     mutationFn: async () => {
@@ -37,9 +37,7 @@ export function PasskeysCard() {
           <h2 id="passkeys">Passkeys</h2>
           <p>Sign in with your device and its PIN, fingerprint or face. Other sites cannot request a passkey.</p>
         </div>
-        <Button onPress={() => add.mutate()} isPending={add.isPending}>
-          Add a passkey
-        </Button>
+        <Button runs={add}>Add a passkey</Button>
       </div>
       <Refusal error={add.error} />
       {data.passkeys.length > 0 && (
@@ -57,7 +55,7 @@ function PasskeyRow({ passkey, isLast }: { passkey: Passkey; isLast: boolean }) 
   const { member, secondFactorRequired: isRequired } = useSignIn();
   const { passkeyId, name, synced, createdAt, lastUsedAt } = passkey;
   const [isRenaming, setRenaming] = useState(false);
-  const client = createClient(PasskeyService, useTransport());
+  const client = useClient(PasskeyService);
   const queries = useQueryClient();
   const changed = () => {
     setRenaming(false);
@@ -86,12 +84,7 @@ function PasskeyRow({ passkey, isLast }: { passkey: Passkey; isLast: boolean }) 
           <Button onPress={() => setRenaming(!isRenaming)} aria-label={`Rename ${name}`} aria-expanded={isRenaming}>
             Rename
           </Button>
-          <Confirm
-            action="Remove"
-            title={`Remove ${name}?`}
-            onConfirm={() => remove.mutate()}
-            isPending={remove.isPending}
-          >
+          <Confirm action="Remove" title={`Remove ${name}?`} runs={remove}>
             You can no longer sign in with it. Delete it on the device too.
             {isLast && isRequired && !member?.hasTotp && ` The password alone will sign you in, and ${whatIsClosed}`}
           </Confirm>

@@ -1,6 +1,4 @@
 /** Changes the member's password. */
-import { createClient } from "@connectrpc/connect";
-import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { Form } from "react-aria-components/Form";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
@@ -9,10 +7,11 @@ import { NewPasswordField } from "../parts/new-password-field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Username } from "../parts/username.tsx";
 import { useSignIn } from "../signed-in.tsx";
+import { useClient } from "../use-client.ts";
 
 export function PasswordForm() {
   const { member } = useSignIn();
-  const client = createClient(SignInService, useTransport());
+  const client = useClient(SignInService);
   const change = useMutation({
     mutationFn: (newPassword: string) => client.changePassword({ newPassword }),
   });

@@ -1,7 +1,4 @@
 /** The actions about a payment as a whole: capture or cancel one that is held, refund one that is captured. */
-
-import { createClient } from "@connectrpc/connect";
-import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useId, useState } from "react";
 import { Heading } from "react-aria-components/Dialog";
@@ -20,6 +17,7 @@ import { nameOfGateway } from "../parts/gateway-name.ts";
 import { findPartProblem, readAmount, typedOf } from "../parts/minor-units.ts";
 import { Refusal } from "../parts/refusal.tsx";
 import { useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 import { HoldActions } from "./payment-hold.tsx";
 
 type ActionProps = {
@@ -90,7 +88,7 @@ function RefundForm(props: { payment: Payment; reason: string | undefined; onEnd
   const { payment, onEnd } = props;
   const { merchantId, environment } = useScope();
   const { summary, amountRefundable: left } = payment;
-  const client = createClient(PaymentService, useTransport());
+  const client = useClient(PaymentService);
   const [idempotencyKey] = useState(() => crypto.randomUUID());
   const [draft, setDraft] = useState<Draft>({
     amount: left ? typedOf(left) : "",

@@ -1,7 +1,4 @@
 /** The actions about a held payment: capture it, whole or in part, or cancel it. */
-
-import { createClient } from "@connectrpc/connect";
-import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { Heading } from "react-aria-components/Dialog";
@@ -18,6 +15,7 @@ import { findPartProblem, readAmount, typedOf } from "../parts/minor-units.ts";
 import { Refusal } from "../parts/refusal.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 
 type Order = "capture" | "cancel";
 
@@ -67,7 +65,7 @@ function OrderForm({ payment, order, onEnd }: { payment: Payment; order: Order; 
   const { merchantId, environment } = useScope();
   const { summary } = payment;
   const held = summary?.amount;
-  const client = createClient(PaymentService, useTransport());
+  const client = useClient(PaymentService);
   const [amount, setAmount] = useState(held ? typedOf(held) : "");
   const [reason, setReason] = useState("");
   const [isAsking, setAsking] = useState(false);

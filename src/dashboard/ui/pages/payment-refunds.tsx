@@ -1,7 +1,4 @@
 /** The refunds of a payment, the doubts about them, and the form in which an owner records the end of one. */
-
-import { createClient } from "@connectrpc/connect";
-import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import {
@@ -22,6 +19,7 @@ import { inWords, makerOf, RefundState } from "../parts/refund-state.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 
 export function PaymentRefunds({ payment, onChange }: { payment: Payment; onChange: () => unknown }) {
   const { refunds, amountRefunded, amountRefundable } = payment;
@@ -123,7 +121,7 @@ const actions: Readonly<Record<number, string>> = {
 function DecisionForm(props: { refund: Refund; onChange: () => unknown; onEnd: () => void }) {
   const { refund, onChange, onEnd } = props;
   const { merchantId, environment } = useScope();
-  const client = createClient(PaymentService, useTransport());
+  const client = useClient(PaymentService);
   const [decision, setDecision] = useState<Decision>(Decision.MADE);
   const { sessionId, refundId, mayBeSent } = refund;
   const reasonId = useId();

@@ -1,5 +1,4 @@
 /** A payment with its full history: everything that support staff need. */
-
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";

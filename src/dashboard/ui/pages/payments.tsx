@@ -1,7 +1,6 @@
 /** A merchant's payments: filters in the address, search, paging on demand and CSV export. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { createClient } from "@connectrpc/connect";
-import { useInfiniteQuery, useQuery, useTransport } from "@connectrpc/connect-query";
+import { useInfiniteQuery, useQuery } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { Fragment, useState } from "react";
@@ -17,6 +16,7 @@ import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { disputeStates, type PaymentSearch, paymentStates, readPaymentSearch } from "../payment-address.ts";
 import { ScopeLink, useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 import { type Chip, ListBar, useMoneyFilter } from "./list-bar.tsx";
 import { SearchBox } from "./payment-search.tsx";
 import { PaymentsTable } from "./payments-table.tsx";
@@ -54,7 +54,7 @@ export function PaymentsPage() {
 
 function Listed({ search }: { search: PaymentSearch }) {
   const { merchantId, environment, environmentName } = useScope();
-  const client = createClient(PaymentService, useTransport());
+  const client = useClient(PaymentService);
   const [isLive, setLive] = useState(false);
   const { currencies, filter: shared, isReady, problem } = useMoneyFilter(search);
   const filter = { ...shared, ...ownFilterOf(search) };

@@ -1,7 +1,5 @@
 /** The settings of how much members may refund per day, one for each role that may. */
-
-import { createClient } from "@connectrpc/connect";
-import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { useQuery } from "@connectrpc/connect-query";
 import { PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { type RefundLimits, RefundService } from "../../../../gen/dashboard/v1/refunds_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
@@ -9,6 +7,7 @@ import { includesRole } from "../../roles/role-rank.ts";
 import { typedOf } from "../parts/minor-units.ts";
 import { Failure, Loading } from "../parts/states.tsx";
 import { useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 import { Amounts, SettingRow } from "./setting-row.tsx";
 import { findLimitProblem, readLimits } from "./setting-rules.ts";
 
@@ -23,7 +22,7 @@ export function RefundLimitForms() {
   const scope = { merchantId, environment };
   const limits = useQuery(RefundService.method.getRefundLimits, scope);
   const known = useQuery(PaymentService.method.listCurrencies, scope, { staleTime: Number.POSITIVE_INFINITY });
-  const service = createClient(RefundService, useTransport());
+  const service = useClient(RefundService);
   const error = limits.error ?? known.error;
   const refetch = () => Promise.all([limits.refetch(), known.refetch()]);
   if (error && !(limits.data && known.data)) return <Failure error={error} onRetry={refetch} />;

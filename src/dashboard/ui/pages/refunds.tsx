@@ -1,6 +1,5 @@
 /** A merchant's refunds: filters in the address, paging on demand and CSV export. */
-import { createClient } from "@connectrpc/connect";
-import { useInfiniteQuery, useTransport } from "@connectrpc/connect-query";
+import { useInfiniteQuery } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { type Refund, RefundService, Refund_Status as Status } from "../../../../gen/dashboard/v1/refunds_pb.ts";
@@ -18,6 +17,7 @@ import { Empty } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { type RefundSearch, readRefundSearch, refundStates } from "../payment-address.ts";
 import { ScopeLink, useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 import { type Chip, ListBar, useMoneyFilter } from "./list-bar.tsx";
 
 const rowsAtOnce = 50;
@@ -32,7 +32,7 @@ const chips: readonly Chip<RefundSearch>[] = [
 export function RefundsPage() {
   const { merchantId, environment, environmentName } = useScope();
   const search: RefundSearch = useSearch({ from: "/signed-in/$environment/$merchantId/refunds" });
-  const client = createClient(RefundService, useTransport());
+  const client = useClient(RefundService);
   const { currencies, filter: shared, isReady, problem } = useMoneyFilter(search);
   const { status, reference } = search;
   const filter = { ...shared, ...(status && { status: statuses[status] }), ...(reference && { reference }) };

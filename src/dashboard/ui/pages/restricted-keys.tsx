@@ -1,8 +1,6 @@
 /** Restricted keys: their list, and the form that creates one. */
-
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { createClient } from "@connectrpc/connect";
-import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { useQuery } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { type ApiKey, ApiKeyService } from "../../../../gen/dashboard/v1/api_keys_pb.ts";
@@ -19,6 +17,7 @@ import { Refusal } from "../parts/refusal.tsx";
 import { ShownSecret } from "../parts/secret.tsx";
 import { LastUsed, Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 import { rightNames } from "./right-words.ts";
 import { RolledKey, RollKey } from "./roll-key.tsx";
 import { findLimitProblem, readLimits } from "./setting-rules.ts";
@@ -123,7 +122,7 @@ function Actions(props: {
 }) {
   const { keyId, name, expiresAt } = props.apiKey;
   const { merchantId, environment } = useScope();
-  const client = createClient(ApiKeyService, useTransport());
+  const client = useClient(ApiKeyService);
   const isOver = expiresAt !== undefined && timestampDate(expiresAt).getTime() <= Date.now();
   const revoke = useMutation({
     mutationFn: () => client.revokeApiKey({ merchantId, environment, keyId }),
@@ -135,12 +134,7 @@ function Actions(props: {
       {!props.isRolled && !isOver && (
         <RollKey keyId={keyId} title={`A new key for ${visible(name)}?`} onRolled={props.onRolled} />
       )}
-      <Confirm
-        action="Revoke"
-        title={`Revoke the key ${visible(name)}?`}
-        onConfirm={() => revoke.mutate()}
-        isPending={revoke.isPending}
-      >
+      <Confirm action="Revoke" title={`Revoke the key ${visible(name)}?`} runs={revoke}>
         It stops working immediately, and so does one that a roll has left.
       </Confirm>
       <Refusal error={revoke.error} />
@@ -158,7 +152,7 @@ const lengths = [
 
 function CreateForm({ onCreated, onCancel }: { onCreated: (key: string) => unknown; onCancel: () => void }) {
   const { merchantId, environment } = useScope();
-  const client = createClient(ApiKeyService, useTransport());
+  const client = useClient(ApiKeyService);
   const { data } = useQuery(PaymentService.method.listCurrencies, { merchantId, environment });
   const [problem, setProblem] = useState<string>();
   const create = useMutation({

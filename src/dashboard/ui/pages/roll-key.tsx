@@ -1,6 +1,4 @@
 /** Rolls a key: the next one is shown once, and the old one works for a chosen time. */
-import { createClient } from "@connectrpc/connect";
-import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { type ApiKey, ApiKeyService } from "../../../../gen/dashboard/v1/api_keys_pb.ts";
@@ -11,6 +9,7 @@ import { DataForm, SelectField } from "../parts/field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { LastUsed, Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 
 const times = [
   [3_600, "1 hour"],
@@ -22,7 +21,7 @@ type RollProps = { keyId: string; title: string; onRolled: (key: string) => unkn
 
 export function RollKey({ keyId, title, onRolled }: RollProps) {
   const { merchantId, environment } = useScope();
-  const client = createClient(ApiKeyService, useTransport());
+  const client = useClient(ApiKeyService);
   const [isOpen, setOpen] = useState(false);
   const roll = useMutation({
     mutationFn: (form: FormData) =>
@@ -53,7 +52,6 @@ export function RollKey({ keyId, title, onRolled }: RollProps) {
   );
 }
 
-/** The old key of a roll, and the end of it. */
 export function RolledKey({
   apiKey,
   mayRevoke,
@@ -64,7 +62,7 @@ export function RolledKey({
   onChange: () => unknown;
 }) {
   const { merchantId, environment } = useScope();
-  const client = createClient(ApiKeyService, useTransport());
+  const client = useClient(ApiKeyService);
   const { keyId, prefix, last4, endsAt, lastUsedAt } = apiKey;
   const revoke = useMutation({
     mutationFn: () => client.revokeApiKey({ merchantId, environment, keyId, replacedOnly: true }),
@@ -79,12 +77,7 @@ export function RolledKey({
       </code>{" "}
       works until <Moment at={endsAt} />, <LastUsed at={lastUsedAt} />.
       {mayRevoke && (
-        <Confirm
-          action="Revoke old key"
-          title="Revoke the old key?"
-          onConfirm={() => revoke.mutate()}
-          isPending={revoke.isPending}
-        >
+        <Confirm action="Revoke old key" title="Revoke the old key?" runs={revoke}>
           It stops working immediately. The new key is not affected.
         </Confirm>
       )}

@@ -1,6 +1,4 @@
 /** New credentials of an account: verified first, and activated only if they work. */
-import { createClient } from "@connectrpc/connect";
-import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import {
   type GatewayConnection,
@@ -13,6 +11,7 @@ import { nameOfGateway } from "../parts/gateway-name.ts";
 import { Refusal } from "../parts/refusal.tsx";
 import { useFieldProblems } from "../rpc.ts";
 import { useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 import { CredentialFields, credentialsOf } from "./credential-fields.tsx";
 import { VerificationRows, verificationCall } from "./verification-rows.tsx";
 
@@ -20,7 +19,7 @@ type RotateProps = { connection: GatewayConnection; gateway: Gateway; onChange: 
 
 export function RotateCredentials({ connection, gateway, onChange, onEnd }: RotateProps) {
   const { merchantId, environment } = useScope();
-  const client = createClient(GatewayConnectionService, useTransport());
+  const client = useClient(GatewayConnectionService);
   const { connectionId } = connection;
   const rotate = useMutation({
     mutationFn: (form: FormData) => {

@@ -1,4 +1,3 @@
-/** The default plan: gateways by priority, and its split. */
 import type { RuleDraft } from "./routing-draft.ts";
 import { ConnectionOrder, type Connections } from "./routing-order.tsx";
 import { RoutingSplit } from "./routing-split.tsx";

@@ -1,6 +1,5 @@
 /** The versions of the rule: author, time and changes of each, and how to restore one. */
-import { createClient } from "@connectrpc/connect";
-import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { useQuery } from "@connectrpc/connect-query";
 import { keepPreviousData, useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import {
@@ -16,6 +15,7 @@ import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 import { anyPayment, useRouteTest, whoSet } from "./routing-draft.ts";
 
 // The first page's size, and the maximum of one call.
@@ -79,7 +79,7 @@ function Version({ version: { routingRule, changes }, inUse, mayChange }: Versio
 
 function Restore({ rule, inUse }: { rule: RoutingRule; inUse: RoutingRule }) {
   const { merchantId, environment } = useScope();
-  const client = createClient(RoutingRuleService, useTransport());
+  const client = useClient(RoutingRuleService);
   const queries = useQueryClient();
   const { version } = rule;
   const restore = useMutation({
@@ -91,8 +91,7 @@ function Restore({ rule, inUse }: { rule: RoutingRule; inUse: RoutingRule }) {
       <Confirm
         action={`Restore version ${version}`}
         title={`Restore version ${version}?`}
-        onConfirm={() => restore.mutate()}
-        isPending={restore.isPending}
+        runs={restore}
         isDanger={false}
       >
         <RestoredChanges rule={rule} /> It becomes version {inUse.version + 1}, which payments submitted from then on

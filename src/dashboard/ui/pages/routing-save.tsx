@@ -1,7 +1,5 @@
 /** Unsaved changes: shown and saved at the foot of the page, with a question before the page is left. */
-
-import { createClient } from "@connectrpc/connect";
-import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { useQuery } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { RoutingRuleService } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
@@ -16,11 +14,12 @@ import { SaveBar } from "../parts/save-bar.tsx";
 import { Moment } from "../parts/time.tsx";
 import { codeOf, messageOf } from "../rpc.ts";
 import { useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 import { anyPayment, contentOf, problemsOf, type RuleDraft, useRouteTest, whoSet } from "./routing-draft.ts";
 
 export function RoutingSave({ draft }: { draft: RuleDraft }) {
   const { merchantId, environment, environmentName, role } = useScope();
-  const client = createClient(RoutingRuleService, useTransport());
+  const client = useClient(RoutingRuleService);
   const queries = useQueryClient();
   const { data, error, isPlaceholderData } = useRouteTest(draft, anyPayment);
   const problems = problemsOf(draft);
@@ -101,7 +100,7 @@ export function RoutingSave({ draft }: { draft: RuleDraft }) {
 /** Another person saved first: their name and the time, and the two ways to continue. */
 function Conflict({ error, draft, onEnd }: { error: unknown; draft: RuleDraft; onEnd: () => void }) {
   const { merchantId, environment } = useScope();
-  const client = createClient(RoutingRuleService, useTransport());
+  const client = useClient(RoutingRuleService);
   const queries = useQueryClient();
   const { data } = useQuery(
     RoutingRuleService.method.listRoutingRuleVersions,
@@ -147,12 +146,10 @@ function Conflict({ error, draft, onEnd }: { error: unknown; draft: RuleDraft; o
       <p className="soft">Your changes were not saved. Keep them to see their effect on the newest version.</p>
       <Refusal error={keepMine.error} />
       <div className="row">
-        <Button kind="main" onPress={() => keepMine.mutate()} isPending={keepMine.isPending} autoFocus>
+        <Button kind="main" runs={keepMine} autoFocus>
           Keep my changes
         </Button>
-        <Button onPress={() => takeTheirs.mutate()} isPending={takeTheirs.isPending}>
-          Discard mine
-        </Button>
+        <Button runs={takeTheirs}>Discard mine</Button>
       </div>
     </ActionDialog>
   );

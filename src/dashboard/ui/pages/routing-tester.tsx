@@ -6,7 +6,7 @@ import {
   type TestRouteResponse,
 } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { formatAmount } from "../parts/amount.tsx";
-import { Badge } from "../parts/badge.tsx";
+import { Badge, type Tone } from "../parts/badge.tsx";
 import { nameOfBrand } from "../parts/card-brand.ts";
 import { Field, SelectField } from "../parts/field.tsx";
 import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
@@ -35,7 +35,7 @@ const answers: readonly (readonly [Answer, string])[] = [
 ];
 
 // Names each outcome like the state of a payment.
-const ends: Readonly<Record<string, readonly [name: string, tone: string]>> = {
+const ends: Readonly<Record<string, readonly [name: string, tone: Tone]>> = {
   SUCCEEDED: ["Succeeded", "good"],
   DECLINED: ["Declined", "bad"],
   DEGRADED: ["Failed", "warn"],

@@ -1,6 +1,6 @@
 /** The result of a simulation on past payments: its figures, and payments with another outcome. */
 import { ReplayedPayment_End as End, type ReplayedPayment } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
-import { Badge } from "../parts/badge.tsx";
+import { Badge, type Tone } from "../parts/badge.tsx";
 import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { Moment } from "../parts/time.tsx";
@@ -38,7 +38,7 @@ const stateNames: Readonly<Record<string, string>> = {
   DEGRADED: "Failed",
 };
 
-const endNames: Readonly<Record<number, readonly [string, string]>> = {
+const endNames: Readonly<Record<number, readonly [string, Tone]>> = {
   [End.SUCCEEDS]: ["Succeeds", "good"],
   [End.FAILS]: ["Fails", "bad"],
   [End.CANNOT_KNOW]: ["Unknown", "warn"],

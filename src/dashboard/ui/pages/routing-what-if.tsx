@@ -1,6 +1,4 @@
 /** Simulates the rule on the page on past payments, as far as outcomes can be known. */
-import { createClient } from "@connectrpc/connect";
-import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { type ComponentType, lazy, Suspense, useRef, useState } from "react";
 import { RoutingRuleService } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
@@ -9,6 +7,7 @@ import { NoZone } from "../parts/no-zone.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { ownZone } from "../parts/time-zones.ts";
 import { useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 import { textOfCases } from "./routing-case-draft.ts";
 import { contentOf, problemsOf, type RuleDraft } from "./routing-draft.ts";
 import { addSlice, emptyTotals, progressOf, type Totals } from "./what-if-totals.ts";
@@ -31,7 +30,7 @@ function NotLoaded() {
 
 export function RoutingWhatIf({ draft }: { draft: RuleDraft }) {
   const { merchantId, environment } = useScope();
-  const client = createClient(RoutingRuleService, useTransport());
+  const client = useClient(RoutingRuleService);
   const [days, setDays] = useState(7);
   const [totals, setTotals] = useState<Totals & { rule: string }>();
   const stop = useRef<AbortController>(undefined);

@@ -1,5 +1,4 @@
 /** The order of a merchant's gateways, the failures after which the next one is tried, and customer authentication. */
-
 import { useQuery } from "@connectrpc/connect-query";
 import { useSearch } from "@tanstack/react-router";
 import { useState } from "react";

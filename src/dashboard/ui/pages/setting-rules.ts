@@ -1,5 +1,4 @@
 /** The text form of settings and its validation. PURE. */
-
 import { readAmount } from "../parts/minor-units.ts";
 
 export function linesOf(text: string): string[] {

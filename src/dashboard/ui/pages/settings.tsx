@@ -1,7 +1,5 @@
 /** A merchant's settings in one environment: its checkout's origins, the session lifetime, alerts and limits. */
-
-import { createClient } from "@connectrpc/connect";
-import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { useQuery } from "@connectrpc/connect-query";
 import { useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
@@ -13,6 +11,7 @@ import { Failure, Loading } from "../parts/states.tsx";
 import { Switch } from "../parts/switch.tsx";
 import { chooseCell } from "../rpc.ts";
 import { ScopeLink, useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 import { AlertForms } from "./alert-settings.tsx";
 import { ApprovalForm } from "./approval-settings.tsx";
 import { WaitingApprovals } from "./approvals.tsx";
@@ -151,7 +150,7 @@ function CheckoutRows({ settings, onChange }: FormsProps) {
   const { revision } = settings;
   const shared = { mayChange: includesRole(role, Role.DEVELOPER), revision, sharesRevision: true };
   const scope = { merchantId, environment };
-  const service = createClient(SettingsService, useTransport());
+  const service = useClient(SettingsService);
   return (
     <Rows>
       <SettingRow

@@ -1,6 +1,5 @@
 /** Sign-in by a passkey, or by address and password, then by the app's code if the member has one. */
-import { createClient } from "@connectrpc/connect";
-import { useMutation as useRpc, useTransport } from "@connectrpc/connect-query";
+import { useMutation as useRpc } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useRouter, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
@@ -12,6 +11,7 @@ import { CompanyButtons } from "../parts/company-buttons.tsx";
 import { Entrance } from "../parts/entrance.tsx";
 import { DataForm, Field } from "../parts/field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
+import { useClient } from "../use-client.ts";
 
 export function SignInPage() {
   const { next } = useSearch({ from: "/sign-in" });
@@ -33,7 +33,7 @@ export function SignInPage() {
     if (next === undefined) await navigate({ to: "/" });
     else router.history.push(next);
   };
-  const client = createClient(PasskeyService, useTransport());
+  const client = useClient(PasskeyService);
   const byPasskey = useMutation({
     mutationFn: async () => {
       const { options } = await client.beginPasskeySignIn({});
@@ -61,9 +61,7 @@ export function SignInPage() {
         <Button kind="main" type="submit" isPending={signIn.isPending}>
           {signIn.isPending ? "Signing in …" : "Sign in"}
         </Button>
-        <Button onPress={() => byPasskey.mutate()} isPending={byPasskey.isPending}>
-          Use a passkey
-        </Button>
+        <Button runs={byPasskey}>Use a passkey</Button>
         <CompanyButtons {...(next !== undefined && { next })} />
       </DataForm>
     </Entrance>

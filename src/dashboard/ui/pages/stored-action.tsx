@@ -1,5 +1,4 @@
 /** The deletion of a stored card and the cancellation of an agreement, for developers and owners: a button, and the question with its reason. */
-
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Heading } from "react-aria-components/Dialog";

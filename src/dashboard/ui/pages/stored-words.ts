@@ -44,7 +44,6 @@ export function faceOfAgreement(status: Status): Face {
   return agreementFaces[status] ?? { name: "–" };
 }
 
-/** Returns the state of a renewal. */
 export function faceOfRenewal({ paid, customerNeeded, status, sessionId }: StoredRenewal): Face {
   if (paid) return { name: "Paid", tone: "good" };
   if (status === Session.CREATED) return { name: "Processing", tone: "warn" };

@@ -1,7 +1,5 @@
 /** A merchant's team: its members, their roles, and open invitations. */
-
-import { createClient } from "@connectrpc/connect";
-import { createConnectQueryKey, useQuery, useTransport } from "@connectrpc/connect-query";
+import { createConnectQueryKey, useQuery } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
@@ -19,6 +17,7 @@ import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { liveRoles, nameOfRole, nameOfRoles, rolesWith, testRoles, useScope } from "../scope.ts";
 import { useSignIn } from "../signed-in.tsx";
+import { useClient } from "../use-client.ts";
 import { InviteForm } from "./invite-form.tsx";
 
 export function TeamPage() {
@@ -109,7 +108,7 @@ function RoleChoice({ part, member, onChange }: MemberProps & { part: "role" | "
   const current = member[part];
   const environment = part === "role" ? "test" : "live";
   const { merchantId } = useScope();
-  const client = createClient(MemberService, useTransport());
+  const client = useClient(MemberService);
   const isSelf = useIsSelf(memberId);
   const queries = useQueryClient();
   const [wanted, setWanted] = useState<Role>();
@@ -155,7 +154,7 @@ function RoleChoice({ part, member, onChange }: MemberProps & { part: "role" | "
 
 function Removal({ member: { memberId, name, email }, onChange }: MemberProps) {
   const { merchantId, merchantName } = useScope();
-  const client = createClient(MemberService, useTransport());
+  const client = useClient(MemberService);
   const isSelf = useIsSelf(memberId);
   const queries = useQueryClient();
   const navigate = useNavigate();
@@ -175,8 +174,7 @@ function Removal({ member: { memberId, name, email }, onChange }: MemberProps) {
       <Confirm
         action={isSelf ? "Leave" : "Remove"}
         title={isSelf ? `Leave ${merchantName}?` : `Remove ${name}?`}
-        onConfirm={() => remove.mutate()}
-        isPending={remove.isPending}
+        runs={remove}
       >
         {isSelf
           ? `You immediately lose access to ${merchantName} in test and live. Another owner can invite you again.`
@@ -189,7 +187,7 @@ function Removal({ member: { memberId, name, email }, onChange }: MemberProps) {
 
 function Invitations({ invitations, onChange }: { invitations: readonly Invitation[]; onChange: () => unknown }) {
   const { merchantId, role } = useScope();
-  const client = createClient(MemberService, useTransport());
+  const client = useClient(MemberService);
   const revoke = useMutation({
     mutationFn: (invitationId: string) => client.revokeInvitation({ merchantId, invitationId }),
     onSuccess: onChange,

@@ -1,6 +1,4 @@
 /** The authenticator app of a member: begin, confirm by a code, end. */
-import { createClient } from "@connectrpc/connect";
-import { useTransport } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type OfferTotpResponse, SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { Button } from "../parts/button.tsx";
@@ -8,13 +6,14 @@ import { Confirm } from "../parts/confirm.tsx";
 import { DataForm, Field } from "../parts/field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { useSignIn } from "../signed-in.tsx";
+import { useClient } from "../use-client.ts";
 
 /** The end of a sentence that names the pages which a member without a second factor cannot use, if one is required. */
 export const whatIsClosed = "live, the team and new merchants will be closed to you until you add an app or a passkey.";
 
 export function TotpCard() {
   const { member, secondFactorRequired: isRequired } = useSignIn();
-  const client = createClient(SignInService, useTransport());
+  const client = useClient(SignInService);
   const queries = useQueryClient();
   const offer = useMutation({ mutationFn: () => client.offerTotp({}) });
   const changed = () => {
@@ -38,20 +37,11 @@ export function TotpCard() {
           </p>
         </div>
         {member?.hasTotp && (
-          <Confirm
-            action="Stop using it"
-            title="Stop using the app?"
-            onConfirm={() => remove.mutate()}
-            isPending={remove.isPending}
-          >
+          <Confirm action="Stop using it" title="Stop using the app?" runs={remove}>
             {afterRemoval(member.hasPasskey, isRequired)}
           </Confirm>
         )}
-        {!member?.hasTotp && !offer.data && (
-          <Button onPress={() => offer.mutate()} isPending={offer.isPending}>
-            Set it up
-          </Button>
-        )}
+        {!member?.hasTotp && !offer.data && <Button runs={offer}>Set it up</Button>}
       </div>
       <Refusal error={offer.error ?? remove.error} />
       {offer.data && !member?.hasTotp && <ConfirmForm offer={offer.data} onConfirmed={changed} />}
@@ -60,7 +50,7 @@ export function TotpCard() {
 }
 
 function ConfirmForm({ offer, onConfirmed }: { offer: OfferTotpResponse; onConfirmed: () => unknown }) {
-  const client = createClient(SignInService, useTransport());
+  const client = useClient(SignInService);
   const confirm = useMutation({
     mutationFn: (code: string) => client.confirmTotp({ code }),
     onSuccess: onConfirmed,

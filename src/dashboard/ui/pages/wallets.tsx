@@ -1,7 +1,5 @@
 /** A merchant's set-up of Apple Pay and Google Pay in one environment. */
-
-import { createClient } from "@connectrpc/connect";
-import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { useQuery } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { Fragment, useId } from "react";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
@@ -23,6 +21,7 @@ import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { ScopeLink, useScope } from "../scope.ts";
+import { useClient } from "../use-client.ts";
 
 const kinds = [
   {
@@ -96,7 +95,7 @@ type Part = { readonly wallets: Wallets; readonly onChange: () => unknown };
 
 function useWallets(onChange: () => unknown) {
   const { merchantId, environment, role } = useScope();
-  const client = createClient(WalletsService, useTransport());
+  const client = useClient(WalletsService);
   return {
     client,
     asked: { merchantId, environment },
@@ -229,7 +228,7 @@ function Key({
         </DataForm>
       )}
       {mayChange && (
-        <Confirm action="Erase" title="Erase this key?" onConfirm={() => drop.mutate()} isPending={drop.isPending}>
+        <Confirm action="Erase" title="Erase this key?" runs={drop}>
           {state === State.ACTIVE
             ? "Checkouts stop offering the wallet immediately, and a sheet that is open cannot pay."
             : "What was encrypted for it cannot be read any more."}

@@ -1,5 +1,3 @@
-/** The common name of a browser. */
-
 // The first match wins: most browsers name others as well, for pages that know only those.
 const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(e|A|iOS)?\//, "Edge"],

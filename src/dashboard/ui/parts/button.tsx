@@ -2,11 +2,15 @@
 import type { Ref } from "react";
 import { Button as AriaButton, type ButtonProps as AriaProps } from "react-aria-components/Button";
 
+/** A mutation without variables. */
+export type Runnable = { readonly mutate: () => void; readonly isPending: boolean };
+
 /**
  * `main` marks the main action of a page; `danger` does what cannot be undone, and `caution` asks about it first.
- * `describedBy` is the id of the reason why the button is disabled.
+ * `describedBy` is the id of the reason why the button is disabled. A press `runs` a mutation, and the button is busy meanwhile.
  */
 export type ButtonProps = AriaProps & {
+  runs?: Runnable | undefined;
   kind?: "main" | "danger" | "caution" | "plain" | undefined;
   describedBy?: string | undefined;
   ref?: Ref<HTMLButtonElement>;
@@ -15,7 +19,8 @@ export type ButtonProps = AriaProps & {
 /**
  * A button. It replaces React Aria's own pending state, which would announce the label as an image, before and after.
  */
-export function Button({ kind, describedBy, isPending = false, onPress, type, ...props }: ButtonProps) {
+export function Button({ kind, describedBy, runs, type, ...given }: ButtonProps) {
+  const { isPending = runs?.isPending ?? false, onPress = runs && (() => runs.mutate()), ...props } = given;
   return (
     <AriaButton
       {...props}

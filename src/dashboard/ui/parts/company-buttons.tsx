@@ -1,8 +1,8 @@
 /** Leads to the identity providers of companies, whose people sign in by their own accounts. */
-import { createClient } from "@connectrpc/connect";
-import { useQuery, useTransport } from "@connectrpc/connect-query";
+import { useQuery } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
+import { useClient } from "../use-client.ts";
 import { Button } from "./button.tsx";
 import { Refusal } from "./refusal.tsx";
 
@@ -12,7 +12,7 @@ import { Refusal } from "./refusal.tsx";
  */
 export function CompanyButtons({ invitationToken = "", next = "" }: { invitationToken?: string; next?: string }) {
   const { data } = useQuery(SignInService.method.listIdentityProviders, { invitationToken }, { retry: false });
-  const client = createClient(SignInService, useTransport());
+  const client = useClient(SignInService);
   const begin = useMutation({
     mutationFn: async (providerId: string) => {
       const { authorizationUrl } = await client.beginCompanySignIn({ providerId, invitationToken, next });

@@ -1,5 +1,4 @@
 /** Compares a figure with that of the period before, in words. Pure. */
-
 import { formatWholePercent } from "./numbers.ts";
 
 const points = new Intl.NumberFormat(undefined, { minimumFractionDigits: 1, maximumFractionDigits: 1 });

@@ -34,9 +34,7 @@ export function CsvExport(props: {
   const isStopped = stop.current?.signal.aborted ?? false;
   return (
     <div className="row csv-export">
-      <Button onPress={() => write.mutate()} isPending={write.isPending}>
-        {write.isPending ? `${count.toLocaleString()} written…` : action}
-      </Button>
+      <Button runs={write}>{write.isPending ? `${count.toLocaleString()} written…` : action}</Button>
       {write.isPending && (
         <Button kind="plain" onPress={() => stop.current?.abort()}>
           Stop

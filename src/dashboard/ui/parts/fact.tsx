@@ -1,4 +1,3 @@
-/** A fact in a list of facts: its name and its value. */
 import type { ReactNode } from "react";
 
 export function Fact({ name, children }: { name: ReactNode; children: ReactNode }) {

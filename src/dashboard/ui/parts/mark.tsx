@@ -1,4 +1,3 @@
-/** The product's mark. */
 import { markPath } from "../../../brand.ts";
 
 export function Mark() {

@@ -1,4 +1,3 @@
-/** The field of a password that a person chooses. */
 import { Field, type FieldProps } from "./field.tsx";
 
 export function NewPasswordField(props: Pick<FieldProps, "label" | "name" | "autoFocus">) {

@@ -1,4 +1,3 @@
-/** The contents of a long page: links to its sections. */
 import { useEffect } from "react";
 
 /** Moves to a section by the id of its heading, for eyes, keyboard and screen reader. */

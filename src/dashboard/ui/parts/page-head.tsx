@@ -1,4 +1,3 @@
-/** The heading of a page, with its description and actions. */
 import type { ReactNode } from "react";
 
 export function PageHead(props: { title: ReactNode; actions?: ReactNode; children: ReactNode }) {

@@ -1,10 +1,12 @@
 /** The state of a payment, in a word that does not depend on its colour. */
 import type { PaymentSummary } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Dispute_Stage, PaymentSession_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
-import { Badge } from "./badge.tsx";
+import { Badge, type Tone } from "./badge.tsx";
 import { DisputeMark } from "./dispute-state.tsx";
 
-const faces: Readonly<Record<number, { name: string; tone?: "good" | "warn" | "bad" }>> = {
+type Face = { readonly name: string; readonly tone?: Tone };
+
+const faces: Readonly<Record<number, Face>> = {
   [PaymentSession_Status.CREATED]: { name: "Created" },
   [PaymentSession_Status.SUCCEEDED]: { name: "Succeeded", tone: "good" },
   [PaymentSession_Status.DECLINED]: { name: "Declined", tone: "bad" },
@@ -34,7 +36,7 @@ type Shown = Pick<
 >;
 
 export function PaymentState({ payment }: { payment: Shown }) {
-  const { name, tone } = payment.processing
+  const { name, tone }: Face = payment.processing
     ? { name: "Processing", tone: "warn" }
     : payment.heldUntil
       ? { name: "Held", tone: "warn" }
@@ -64,7 +66,7 @@ export function isReleased({ declineCode }: Pick<Shown, "declineCode">): boolean
   return released[declineCode] !== undefined;
 }
 
-function faceOf({ status, declineCode }: Shown): { name: string; tone?: "good" | "warn" | "bad" } {
+function faceOf({ status, declineCode }: Shown): Face {
   const name = released[declineCode];
   return name === undefined ? (faces[status] ?? { name: "–" }) : { name };
 }

@@ -88,20 +88,12 @@ export function ProofForm({ signIn, onEnd }: { signIn: GetCurrentSignInResponse;
           </Button>
         )}
         {member?.hasPasskey && (
-          <Button
-            {...(isPasskeyOnly && { kind: "main" })}
-            onPress={() => byPasskey.mutate()}
-            isPending={byPasskey.isPending}
-          >
+          <Button {...(isPasskeyOnly && { kind: "main" })} runs={byPasskey}>
             Use a passkey
           </Button>
         )}
         {signIn.providerId !== "" && (
-          <Button
-            {...(!takesPassword && { kind: "main" })}
-            onPress={() => byCompany.mutate()}
-            isPending={byCompany.isPending}
-          >
+          <Button {...(!takesPassword && { kind: "main" })} runs={byCompany}>
             Sign in again at {signIn.providerName}
           </Button>
         )}

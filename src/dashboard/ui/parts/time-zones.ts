@@ -31,7 +31,6 @@ const browserZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 /** True if the browser has no time zone, so that days are those of UTC. */
 export const isZoneUnknown: boolean = !isZone(browserZone);
 
-/** The time zone of the browser; UTC if it has none. */
 export const ownZone: string = isZoneUnknown ? "UTC" : nameOf(browserZone);
 
 /** All zones: the browser's own first, then UTC, then by name. */
