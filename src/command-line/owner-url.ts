@@ -2,6 +2,8 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { parseDatabaseAddress } from "../platform/database-address.ts";
+import type { Database } from "../platform/database.ts";
+import { Secret } from "../platform/secrets.ts";
 import { UsageError } from "./attachment.ts";
 
 /** Exactly one of the two is given. */
@@ -21,4 +23,18 @@ export function ownerUrlOf({ url, urlFile }: OwnerUrlOptions): string {
   throw new UsageError(
     `${option} postgres://role:password@host/database, with /, %, @, # and ? of the password percent-encoded.`,
   );
+}
+
+/** Works on that database, and closes it. */
+export async function onOwnerDatabase<Result>(
+  options: OwnerUrlOptions,
+  work: (database: Database) => Promise<Result>,
+): Promise<Result> {
+  const { openDatabase } = await import("../processes/open-database.ts");
+  const { database, close } = openDatabase(new Secret(ownerUrlOf(options)));
+  try {
+    return await work(database);
+  } finally {
+    await close();
+  }
 }

@@ -5,11 +5,10 @@ import { endEverySignIn } from "../accounts/end-sign-ins.ts";
 import type { Database, Tx } from "../platform/database.ts";
 import { databaseLogin } from "../platform/database-address.ts";
 import { type AttemptId, decodeId, encodeId, type SessionId } from "../platform/ids.ts";
-import { Secret } from "../platform/secrets.ts";
 import { type Amount, parseAmount } from "./amounts.ts";
 import { describedCommand, UsageError } from "./attachment.ts";
 import { type OutputOptions, print, table } from "./output.ts";
-import { addOwnerUrl, type OwnerUrlOptions, ownerUrlOf } from "./owner-url.ts";
+import { addOwnerUrl, type OwnerUrlOptions, onOwnerDatabase, ownerUrlOf } from "./owner-url.ts";
 import { parseTime } from "./times.ts";
 
 type Options = OutputOptions & OwnerUrlOptions;
@@ -81,7 +80,7 @@ function confirmCommand(): Command {
     .action(async (options: Options & { by: string; note: string }) => {
       const { confirmTimeline } = await import("../oversight/declare-restore.ts");
       const { systemRuntime } = await import("../platform/runtime.ts");
-      const timeline = await onDatabase(ownerUrlOf(options), (database) =>
+      const timeline = await onOwnerDatabase(options, (database) =>
         database.transaction(async (tx) => {
           const confirmed = await confirmTimeline(tx);
           if (confirmed === undefined) throw new UsageError("The timeline of the database is already confirmed.");
@@ -106,7 +105,7 @@ function accountsCommand(): Command {
     example: "switchyard restore end-sign-ins --url postgres://owner@db/switchyard_accounts",
   });
   return addOwnerUrl(command).action(async (options: Options) => {
-    const ended = await onDatabase(ownerUrlOf(options), endEverySignIn);
+    const ended = await onOwnerDatabase(options, endEverySignIn);
     print(options, ended, ({ signIns, invitations, passwordLinks, approvals }) => [
       `Ended ${signIns} sign-ins, ${invitations} invitations, ${passwordLinks} password links and ${approvals} calls that waited for a second person.`,
     ]);
@@ -121,7 +120,7 @@ function vaultCommand(): Command {
   });
   return addOwnerUrl(command).action(async (options: Options) => {
     const { dropKeysAfterRestore } = await import("../platform/wallet-ring.ts");
-    const dropped = await onDatabase(ownerUrlOf(options), async (database) => {
+    const dropped = await onOwnerDatabase(options, async (database) => {
       await refuseConnected(database);
       return dropKeysAfterRestore(database);
     });
@@ -144,7 +143,7 @@ function statusCommand(): Command {
     }),
   ).action(async (options: Options) => {
     const { listInDoubt } = await import("../oversight/declare-restore.ts");
-    const found = await onDatabase(ownerUrlOf(options), (database) => listInDoubt(database, statusRows));
+    const found = await onOwnerDatabase(options, (database) => listInDoubt(database, statusRows));
     const sessions = found.map(({ id, merchantId, orderRef, nextCheckAt }) => ({
       sessionId: encodeId("ps", id),
       merchantId: encodeId("mer", merchantId),
@@ -177,7 +176,7 @@ function adoptCommand(): Command {
       if (sessionId === undefined) throw new UsageError("--session must be the id of a session, such as ps_….");
       const attemptId = decodeId("att", options.attempt);
       if (attemptId === undefined) throw new UsageError("--attempt must be the id of an attempt, such as att_….");
-      const gateway = await onDatabase(ownerUrlOf(options), (database) =>
+      const gateway = await onOwnerDatabase(options, (database) =>
         database.transaction((tx) => adoptAttempt(tx, { sessionId, attemptId }, options)),
       );
       print(options, { sessionId: options.session, attemptId: options.attempt, gateway }, () => [
@@ -235,7 +234,7 @@ function releaseCommand(): Command {
     .action(async (options: ReleaseOptions) => {
       const sessionId = decodeId("ps", options.session);
       if (sessionId === undefined) throw new UsageError("--session must be the id of a session, such as ps_….");
-      const capturable = await onDatabase(ownerUrlOf(options), (database) =>
+      const capturable = await onOwnerDatabase(options, (database) =>
         database.transaction((tx) => releaseDoubt(tx, sessionId, options)),
       );
       print(options, { sessionId: options.session, mayTake: capturable }, () => [
@@ -288,15 +287,5 @@ async function withoutLimits<Result>(url: string, work: (database: Database) => 
     return await work(new Database(pool));
   } finally {
     await pool.end();
-  }
-}
-
-async function onDatabase<Result>(url: string, work: (database: Database) => Promise<Result>): Promise<Result> {
-  const { openDatabase } = await import("../processes/open-database.ts");
-  const { database, close } = openDatabase(new Secret(url));
-  try {
-    return await work(database);
-  } finally {
-    await close();
   }
 }

@@ -1,4 +1,3 @@
-/** The roles that a command names. */
 import { InvalidArgumentError } from "commander";
 import type { Role } from "../config/checked-config.ts";
 

@@ -1,5 +1,4 @@
 /** `switchyard server-keys rotate`: one step of a key rotation, written into the files that it concerns. */
-
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { type Command, Option } from "commander";
 import {
@@ -23,12 +22,11 @@ import {
   type VaultKeyFile,
 } from "../config/server-keys.ts";
 import { unreachable } from "../platform/errors.ts";
-import { Secret } from "../platform/secrets.ts";
 import { findSealingKeys } from "../platform/store-ring.ts";
 import { findWalletSealingKeys } from "../platform/wallet-ring.ts";
 import { describedCommand, UsageError } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
-import { addOwnerUrl, type OwnerUrlOptions, ownerUrlOf } from "./owner-url.ts";
+import { addOwnerUrl, type OwnerUrlOptions, onOwnerDatabase } from "./owner-url.ts";
 
 const names = [
   "vault-ring",
@@ -157,16 +155,12 @@ async function refuseKeyInUse(key: "store-ring" | "wallet-ring", options: Option
     key === "store-ring"
       ? ([storeRing, findSealingKeys, "stored cards", "reseal-stored-cards"] as const)
       : ([walletRing, findWalletSealingKeys, "keys of wallets", "reseal-wallet-keys"] as const);
-  const { openDatabase } = await import("../processes/open-database.ts");
-  const { database, close } = openDatabase(new Secret(ownerUrlOf(options)));
-  try {
+  await onOwnerDatabase(options, async (database) => {
     const keys = await find(database, environment, ring);
     const older = keys.find(({ keyId }) => keyId !== ring?.current);
     if (older)
       throw new UsageError(`${older.keyId} still seals ${sealed}. Run first: switchyard server-keys ${remedy}.`);
-  } finally {
-    await close();
-  }
+  });
 }
 
 function given(path: string | undefined, option: string): string {

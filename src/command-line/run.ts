@@ -1,5 +1,4 @@
 /** Runs a command, and reports errors plainly. */
-
 import { exitSoon } from "../platform/process-end.ts";
 import { presentHelp } from "./present-help.ts";
 import { createProgram } from "./program.ts";

@@ -11,12 +11,11 @@ import {
   parseVaultKeys,
   separateVaultKeys,
 } from "../config/server-keys.ts";
-import { Secret } from "../platform/secrets.ts";
 import { resealStored } from "../platform/store-ring.ts";
 import { resealWalletKeys } from "../platform/wallet-ring.ts";
 import { describedCommand, UsageError } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
-import { addOwnerUrl, type OwnerUrlOptions, ownerUrlOf } from "./owner-url.ts";
+import { addOwnerUrl, type OwnerUrlOptions, onOwnerDatabase } from "./owner-url.ts";
 import { rotateCommand } from "./rotate-keys.ts";
 
 export function serverKeysCommand(): Command {
@@ -38,9 +37,7 @@ function generateCommand(): Command {
       "write new key files, one for edge, worker and dashboard and one for the vault; an existing one is never overwritten",
     example: "switchyard server-keys generate --environment live --out /etc/switchyard/keys-live.json",
   })
-    .addOption(
-      new Option("--environment <name>", "environment of the keys").choices(["test", "live"]).makeOptionMandatory(),
-    )
+    .addOption(environmentOption("environment of the keys"))
     .requiredOption("--out <file>", "file to create for edge, worker and dashboard")
     .option("--vault-out <file>", "file to create for the vault (default: vault-… beside the other)")
     .action((options: OutputOptions & { environment: "test" | "live"; out: string; vaultOut?: string }) => {
@@ -115,7 +112,7 @@ function addServiceCommand(): Command {
       "switchyard server-keys add-service --name orders --environment live --merchants mer_01h455vb4pex5vsknk084sn02q --rights sessions.create,sessions.read --services services.json --out orders.pem",
   })
     .requiredOption("--name <name>", "name of the service; an existing service gets a new key")
-    .addOption(new Option("--environment <name>", "its environment").choices(["test", "live"]).makeOptionMandatory())
+    .addOption(environmentOption("its environment"))
     .requiredOption("--merchants <ids>", "comma-separated ids of the merchants for which it calls, or * for all")
     .requiredOption("--rights <rights>", "comma-separated rights, such as sessions.create,sessions.read")
     .requiredOption("--services <file>", "file of services, SWITCHYARD_SERVICES_FILE of the edge; made if it is absent")
@@ -141,6 +138,10 @@ function addServiceCommand(): Command {
 
 type AddServiceOptions = Readonly<Record<"name" | "environment" | "merchants" | "rights" | "services" | "out", string>>;
 
+function environmentOption(description: string): Option {
+  return new Option("--environment <name>", description).choices(["test", "live"]).makeOptionMandatory();
+}
+
 type Options = OutputOptions & OwnerUrlOptions & { readonly accountsKeys: string };
 
 export function resealAccountsCommand(): Command {
@@ -156,17 +157,13 @@ export function resealAccountsCommand(): Command {
       const ring = readKeyFile(options.accountsKeys, parseAccountsKeyFile);
       const { resealTotp } = await import("../accounts/reseal-totp.ts");
       const { resealApprovals } = await import("../accounts/reseal-approvals.ts");
-      const { openDatabase } = await import("../processes/open-database.ts");
-      const { database, close } = openDatabase(new Secret(ownerUrlOf(options)));
-      try {
+      await onOwnerDatabase(options, async (database) => {
         const members = await resealTotp(database, ring);
         const approvals = await resealApprovals(database, ring);
         print(options, { members, approvals }, () => [
           `Sealed the apps of ${members} members and ${approvals} waiting calls with ${ring.current}.`,
         ]);
-      } finally {
-        await close();
-      }
+      });
     });
 }
 
@@ -187,9 +184,7 @@ export function resealCommand(): Command {
       "switchyard server-keys reseal --environment live --keys keys-live.json --url postgres://owner@db/switchyard_live",
   });
   return addOwnerUrl(command)
-    .addOption(
-      new Option("--environment <name>", "environment of the database").choices(["test", "live"]).makeOptionMandatory(),
-    )
+    .addOption(environmentOption("environment of the database"))
     .requiredOption("--keys <file>", "key file of edge, worker and dashboard, which contains both sealing keys")
     .action(async (options: ResealOptions) => {
       const { environment: environmentName, keys } = options;
@@ -200,9 +195,7 @@ export function resealCommand(): Command {
       const { resealAlertChats } = await import("../events/alert-settings.ts");
       const { resealSigningSecrets } = await import("../events/signing-secrets.ts");
       const { resealCredentials } = await import("../gateways/reseal-credentials.ts");
-      const { openDatabase } = await import("../processes/open-database.ts");
-      const { database, close } = openDatabase(new Secret(ownerUrlOf(options)));
-      try {
+      await onOwnerDatabase(options, async (database) => {
         const credentials = await resealCredentials(database, sealing);
         const endpoints = await resealSigningSecrets(database, { sealing, environmentName });
         const chats = await resealAlertChats(database, { sealing, environmentName });
@@ -216,9 +209,7 @@ export function resealCommand(): Command {
           ...(disputes > 0 ? [`Sealed ${disputes} files and explanations of disputes with ${sealing.current}.`] : []),
           ...(identities > 0 ? [`Sealed ${identities} identities at Apple with ${sealing.current}.`] : []),
         ]);
-      } finally {
-        await close();
-      }
+      });
     });
 }
 
@@ -236,28 +227,22 @@ function resealStoredCardsCommand(): Command {
       "switchyard server-keys reseal-stored-cards --environment live --vault-keys vault-keys-live.json --url postgres://owner@db-vault/vault",
   });
   return addOwnerUrl(command)
-    .addOption(
-      new Option("--environment <name>", "environment of the cards").choices(["test", "live"]).makeOptionMandatory(),
-    )
+    .addOption(environmentOption("environment of the cards"))
     .requiredOption("--vault-keys <file>", "key file of the vault, which contains both keys")
     .action(async (options: ResealVaultOptions) => {
       const { environment, vaultKeys } = options;
       const { storeRing: ring } = readKeyFile(vaultKeys, (text) => parseVaultKeys(text, environment));
       if (ring === undefined) throw new UsageError(`${vaultKeys} has no store ring. Add one: rotate --key store-ring.`);
-      const { openDatabase } = await import("../processes/open-database.ts");
-      const { database, close } = openDatabase(new Secret(ownerUrlOf(options)));
       let reportedAt = performance.now();
       const report = (done: number, of: number) => {
         if (performance.now() - reportedAt < progressEveryMs && done < of) return;
         reportedAt = performance.now();
         console.error(`Sealed ${done} of ${of} cards.`);
       };
-      try {
+      await onOwnerDatabase(options, async (database) => {
         const cards = await resealStored(database, { environment, ring, report });
         print(options, { cards }, () => [`Sealed ${cards} stored cards with ${ring.current}.`]);
-      } finally {
-        await close();
-      }
+      });
     });
 }
 
@@ -270,22 +255,16 @@ function resealWalletKeysCommand(): Command {
       "switchyard server-keys reseal-wallet-keys --environment live --vault-keys vault-keys-live.json --url postgres://owner@db-vault/vault",
   });
   return addOwnerUrl(command)
-    .addOption(
-      new Option("--environment <name>", "environment of the keys").choices(["test", "live"]).makeOptionMandatory(),
-    )
+    .addOption(environmentOption("environment of the keys"))
     .requiredOption("--vault-keys <file>", "key file of the vault, which contains both keys")
     .action(async (options: ResealVaultOptions) => {
       const { environment, vaultKeys } = options;
       const { walletRing: ring } = readKeyFile(vaultKeys, (text) => parseVaultKeys(text, environment));
       if (ring === undefined)
         throw new UsageError(`${vaultKeys} has no wallet ring. Add one: rotate --key wallet-ring.`);
-      const { openDatabase } = await import("../processes/open-database.ts");
-      const { database, close } = openDatabase(new Secret(ownerUrlOf(options)));
-      try {
+      await onOwnerDatabase(options, async (database) => {
         const keys = await resealWalletKeys(database, { environment, ring });
         print(options, { keys }, () => [`Sealed ${keys} keys of wallets with ${ring.current}.`]);
-      } finally {
-        await close();
-      }
+      });
     });
 }

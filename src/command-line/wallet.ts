@@ -1,7 +1,7 @@
 /** `switchyard wallet`: a merchant's set-up of Apple Pay and Google Pay. */
 import { readFileSync } from "node:fs";
 import { Command, Option } from "commander";
-import type { WalletsView } from "../client/dashboard-client.ts";
+import type { DashboardClient, WalletsView } from "../client/dashboard-client.ts";
 import { administer, type MerchantOptions, merchantCommand, scopeOf, UsageError } from "./attachment.ts";
 import { table } from "./output.ts";
 
@@ -38,11 +38,7 @@ function showCommand(): Command {
     description: "show the wallets that checkouts offer, the keys and the domains",
     example: "switchyard wallet show --environment live",
   }).action(async (options: MerchantOptions) => {
-    await administer(
-      options,
-      ({ wallets }) => wallets.getWallets(scopeOf(options)),
-      ({ wallets }) => describe(wallets),
-    );
+    await showAfter(options, ({ wallets }) => wallets.getWallets(scopeOf(options)));
   });
 }
 
@@ -53,10 +49,8 @@ function setCountryCommand(): Command {
   })
     .argument("<country>", "two letters, such as DE")
     .action(async (country: string, options: MerchantOptions) => {
-      await administer(
-        options,
-        ({ wallets }) => wallets.setWalletCountry({ ...scopeOf(options), countryCode: country.toUpperCase() }),
-        ({ wallets }) => describe(wallets),
+      await showAfter(options, ({ wallets }) =>
+        wallets.setWalletCountry({ ...scopeOf(options), countryCode: country.toUpperCase() }),
       );
     });
 }
@@ -91,15 +85,11 @@ function useKeyCommand(): Command {
     .option("--certificate <file>", "Apple’s certificate, as downloaded or in PEM; none for Google")
     .action(async (id: string, options: MerchantOptions & { certificate?: string }) => {
       const { certificate: file } = options;
-      await administer(
-        options,
-        async ({ wallets }) => {
-          const { kind } = keyOf((await wallets.getWallets(scopeOf(options))).wallets, id);
-          const certificate = file === undefined ? "" : readFileSync(file).toString("base64");
-          return wallets.activateWalletKey({ ...scopeOf(options), kind: kind!, id, certificate });
-        },
-        ({ wallets }) => describe(wallets),
-      );
+      await showAfter(options, async ({ wallets }) => {
+        const { kind } = keyOf((await wallets.getWallets(scopeOf(options))).wallets, id);
+        const certificate = file === undefined ? "" : readFileSync(file).toString("base64");
+        return wallets.activateWalletKey({ ...scopeOf(options), kind: kind!, id, certificate });
+      });
     });
 }
 
@@ -110,14 +100,10 @@ function eraseKeyCommand(): Command {
   })
     .argument("<key>", "id of the key")
     .action(async (id: string, options: MerchantOptions) => {
-      await administer(
-        options,
-        async ({ wallets }) => {
-          const { kind } = keyOf((await wallets.getWallets(scopeOf(options))).wallets, id);
-          return wallets.dropWalletKey({ ...scopeOf(options), kind: kind!, id });
-        },
-        ({ wallets }) => describe(wallets),
-      );
+      await showAfter(options, async ({ wallets }) => {
+        const { kind } = keyOf((await wallets.getWallets(scopeOf(options))).wallets, id);
+        return wallets.dropWalletKey({ ...scopeOf(options), kind: kind!, id });
+      });
     });
 }
 
@@ -129,11 +115,7 @@ function setDomainFileCommand(): Command {
     .argument("<file>", "Apple’s file")
     .action(async (file: string, options: MerchantOptions) => {
       const domainFile = readFileSync(file, "utf8");
-      await administer(
-        options,
-        ({ wallets }) => wallets.setDomainFile({ ...scopeOf(options), domainFile }),
-        ({ wallets }) => describe(wallets),
-      );
+      await showAfter(options, ({ wallets }) => wallets.setDomainFile({ ...scopeOf(options), domainFile }));
     });
 }
 
@@ -153,6 +135,14 @@ function checkDomainCommand(): Command {
       );
       if (!passed) process.exitCode = 1;
     });
+}
+
+/** Calls, and prints the merchant's wallets as they are afterwards. */
+async function showAfter(
+  options: MerchantOptions,
+  call: (dashboard: DashboardClient) => Promise<{ wallets?: WalletsView }>,
+): Promise<void> {
+  await administer(options, call, ({ wallets }) => describe(wallets));
 }
 
 function kindOption(): Option {
