@@ -2,7 +2,6 @@
  * STRIPE before ADYEN in a whole demo: connected by command, verified with a real notification, paid in a real browser
  * through the real vault, at their emulators.
  */
-
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { whyNoTraffic } from "../../demo/whether-traffic.ts";
 import { launchBrowser } from "../testing/browser.ts";

@@ -1,5 +1,4 @@
 /** A worker process mails endpoint alerts; if it is killed meanwhile, the next one sends the rest. */
-
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

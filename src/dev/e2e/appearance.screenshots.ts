@@ -1,5 +1,4 @@
 /** Pictures of docs/appearance.md: `npm run screenshots -- appearance` writes them into screenshots/appearance/. */
-
 import { it } from "vitest";
 import { coBadgedCard } from "../../vault/vault.fixture.ts";
 import { emulatorSession } from "../testing/checkout-emulator.ts";

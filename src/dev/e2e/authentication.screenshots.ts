@@ -2,12 +2,12 @@
  * Pictures of customer authentication in the widget's place, to be looked at: `npm run screenshots -- authentication`
  * writes them into screenshots/.
  */
-
 import type { Browser } from "playwright-core";
 import { afterAll, describe, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
 import { forFile } from "../testing/for-file.ts";
 import { answerBank, ChallengeCustomer, type ChallengePage, ChallengeShop } from "./challenge-shop.ts";
+import { everyDesktopAndPhone } from "./each-look.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
 
 const isolated: ChallengePage = {
@@ -62,12 +62,7 @@ const shop = await forFile(() => ChallengeShop.start(demo));
 afterAll(() => browser.close());
 
 describe.each(ways)("%s", (name, card, served, steps) => {
-  it.each([
-    ["light", 1440],
-    ["dark", 1440],
-    ["light", 390],
-    ["dark", 390],
-  ] as const)("in %s, %i px wide", async (colorScheme, width) => {
+  it.each(everyDesktopAndPhone)("in %s, %i px wide", async (colorScheme, width) => {
     const context = await browser.newContext({ colorScheme, viewport: { width, height: 844 } });
     const { url } = await shop.sell(served);
     const customer = await ChallengeCustomer.enter(context, url);

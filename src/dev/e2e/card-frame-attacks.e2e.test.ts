@@ -1,5 +1,4 @@
 /** Pages that attack the card frame: each is refused by the frame, the vault's script or the browser. */
-
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

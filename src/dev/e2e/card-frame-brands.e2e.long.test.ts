@@ -1,5 +1,4 @@
 /** The card frame's choice between the two brands of a co-badged card, by mouse, keyboard and screen reader. */
-
 import type { BrowserContextOptions } from "playwright-core";
 import { afterEach, describe, expect, it } from "vitest";
 import type { CardFrameOptions } from "../../../widget/vault-sdk/sdk.ts";

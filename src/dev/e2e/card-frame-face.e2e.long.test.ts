@@ -1,5 +1,4 @@
 /** The card frame's display: problems at their fields, languages, colours, and widths. */
-
 import type { BrowserContextOptions, Request } from "playwright-core";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import type { CardFrameOptions } from "../../../widget/vault-sdk/sdk.ts";

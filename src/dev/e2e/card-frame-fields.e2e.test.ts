@@ -1,5 +1,4 @@
 /** The fields that a page asks for beyond the card, in a real browser: the cardholder's name and the postal code. */
-
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { forFile } from "../testing/for-file.ts";
 import { CardFrameFixture, CardFrameStage } from "./card-frame-fixture.ts";

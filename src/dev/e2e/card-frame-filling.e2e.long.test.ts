@@ -1,5 +1,4 @@
 /** Filling in the card frame by what only the full browser has: input methods, and cards that it keeps. */
-
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { launchFullBrowser } from "../testing/browser.ts";
 import { forFile } from "../testing/for-file.ts";

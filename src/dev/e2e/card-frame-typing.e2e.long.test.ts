@@ -1,5 +1,4 @@
 /** Typing, pasting and filling in the card frame: the fields' content, and the caret afterwards. */
-
 import { beforeEach, describe, expect, it } from "vitest";
 import { forFile } from "../testing/for-file.ts";
 import { CardFrameFixture, CardFrameStage } from "./card-frame-fixture.ts";

@@ -1,5 +1,4 @@
 /** The card frame in a real browser, on a merchant's page of another site. */
-
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { FrameLocator, Page } from "playwright-core";

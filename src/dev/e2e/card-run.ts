@@ -1,5 +1,4 @@
 /** Plays one test card from the submission to its last operation, and compares it with the table of cards. */
-
 import type { ExpectStatic } from "vitest";
 import type { PaymentSessionJson } from "../../../gen/payments/v1/payment_session_pb.ts";
 import type { CardBehaviour, TestCard } from "../../gateways/sandbox/card-behaviour.ts";

@@ -1,5 +1,4 @@
 /** Every test card through the demo shop in a real browser, in real time, to the final order page. */
-
 import { describe, type ExpectStatic, it } from "vitest";
 import { authenticationCards } from "../../gateways/sandbox/authentication-cards.ts";
 import type { TestCard } from "../../gateways/sandbox/card-behaviour.ts";

@@ -10,7 +10,7 @@ import { RestClient } from "../../client/merchant/rest-client.ts";
 import { signWebhook } from "../../events/signature.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { freePortRange } from "../testing/free-port-range.ts";
-import { runRpc } from "../testing/run-command.ts";
+import { callRpc } from "../testing/run-command.ts";
 import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
 
@@ -38,11 +38,7 @@ async function said(child: ChildProcess, expected: string): Promise<void> {
   throw new Error(`it ended without "${expected}":\n${heard}`);
 }
 
-async function call(method: string, request: object) {
-  const { code, out, err } = await runRpc(method, request, demo.commandOptions);
-  expect({ code, err }).toEqual({ code: 0, err: "" });
-  return JSON.parse(out);
-}
+const call = (method: string, request: object) => callRpc(method, request, demo.commandOptions);
 
 async function verify({ endpointId }: { endpointId: string }) {
   const { verified } = await call("WebhookEndpointService/VerifyWebhookEndpoint", { endpointId });

@@ -2,7 +2,6 @@
  * Two hundred customers who confirm a payment at their bank and close the page at once: the payment ends as if they had
  * stayed. Two hundred who stay: the payment is completed within a second. One customer confirms minutes after the payment was given up: nothing is captured.
  */
-
 import { describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
 import { forFile } from "../testing/for-file.ts";

@@ -1,5 +1,4 @@
 /** Runs every command as a person or a script does: as a separate process, against a real demo. */
-
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +7,7 @@ import { RestClient } from "../../client/merchant/rest-client.ts";
 import { readDemoFile } from "../../demo/demo-file.ts";
 import { forFile } from "../testing/for-file.ts";
 import { Receiver } from "../testing/receiver.ts";
-import { runCommand as run, runRpc } from "../testing/run-command.ts";
+import { callRpc, runCommand as run } from "../testing/run-command.ts";
 import { objectionsTo } from "../testing/stock-verifiers.ts";
 import { startTestDemo } from "./demo.fixture.ts";
 
@@ -32,12 +31,8 @@ async function json(...parts: string[]): Promise<any> {
 
 const ours = (...parts: string[]) => json(...parts, "--merchant", merchantId);
 
-// biome-ignore lint/suspicious/noExplicitAny: each method answers in its own shape, which the test checks.
-async function call(method: string, request: object = {}): Promise<any> {
-  const { code, out, err } = await runRpc(method, request, ["--merchant", merchantId, "--demo", demo.stateFolder]);
-  expect({ code, err }).toEqual({ code: 0, err: "" });
-  return JSON.parse(out);
-}
+const call = (method: string, request: object = {}) =>
+  callRpc(method, request, ["--merchant", merchantId, "--demo", demo.stateFolder]);
 
 describe("switchyard merchant", () => {
   it("creates a merchant that can accept payments immediately, and lists it", async () => {

@@ -7,7 +7,7 @@ import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
 import { forFile } from "../testing/for-file.ts";
-import { runCommand, runRpc } from "../testing/run-command.ts";
+import { callRpc, runCommand } from "../testing/run-command.ts";
 import { expectSoundEverywhere, recordNoise } from "./dashboard-page.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
 
@@ -20,11 +20,8 @@ const { merchantId } = demo.file.merchants[0]!;
 const live = `${demo.file.dashboardOrigin}/live/${merchantId}`;
 const password = "seven words that belong together";
 
-async function call(method: string, request: object) {
-  const { code, out, err } = await runRpc(method, request, [...demo.commandOptions, "--environment", "live"]);
-  expect({ code, err }).toEqual({ code: 0, err: "" });
-  return JSON.parse(out);
-}
+const call = (method: string, request: object) =>
+  callRpc(method, request, [...demo.commandOptions, "--environment", "live"]);
 
 /** Routes live payments to an account at Stripe, as a pipeline does. */
 async function routeLive() {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { runCommand, runRpc } from "../testing/run-command.ts";
+import { callRpc, runCommand } from "../testing/run-command.ts";
 import { expectSoundEverywhere, openDashboard } from "./dashboard-page.ts";
 
 const { demo, open, urlOf } = await openDashboard({ locale: "en-GB", statuses: /40[0139]/ });
@@ -12,11 +12,8 @@ const folder = mkdtempSync(join(tmpdir(), "copy-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 const { merchantId } = demo.file.merchants[0]!;
 
-async function call(method: string, request: object, environment: "test" | "live") {
-  const { code, out, err } = await runRpc(method, request, [...demo.commandOptions, "--environment", environment]);
-  expect({ code, err }).toEqual({ code: 0, err: "" });
-  return JSON.parse(out);
-}
+const call = (method: string, request: object, environment: "test" | "live") =>
+  callRpc(method, request, [...demo.commandOptions, "--environment", environment]);
 
 /** Connects STRIPE in live by a file, as a pipeline does. */
 async function connectStripe() {

@@ -1,5 +1,4 @@
 /** `switchyard doctor` on a running demo: no findings on a sound one, and each of many faults named with its remedy. */
-
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";

@@ -1,7 +1,7 @@
 /** Connects STRIPE, ADYEN and PAYPAL beside the two sandbox gateways of a demo's first merchant, and routes to one of them. */
 import type { Gateway } from "../../gateways/connector.ts";
 import { emulatorAccounts, notificationKey } from "../testing/emulator-accounts.ts";
-import { runRpc } from "../testing/run-command.ts";
+import { callRpc } from "../testing/run-command.ts";
 import type { SandboxControl } from "../testing/sandbox-control.ts";
 
 export const fiveGateways = ["SANDBOX_A", "SANDBOX_B", "STRIPE", "ADYEN", "PAYPAL"] as const satisfies Gateway[];
@@ -13,11 +13,7 @@ export async function connectFiveGateways(demo: {
   readonly sandbox: SandboxControl;
   readonly stateFolder: string;
 }): Promise<(gateway: Gateway) => Promise<void>> {
-  const call = async (method: string, request: object) => {
-    const { code, out, err } = await runRpc(method, request, ["--demo", demo.stateFolder]);
-    if (code !== 0) throw new Error(`${method} failed: ${err}${out}`);
-    return JSON.parse(out);
-  };
+  const call = (method: string, request: object) => callRpc(method, request, ["--demo", demo.stateFolder]);
   for (const gateway of ["STRIPE", "ADYEN", "PAYPAL"] as const) {
     const credentials = emulatorAccounts[gateway].credentials(account);
     const added = { gateway, account: "five", credentials };

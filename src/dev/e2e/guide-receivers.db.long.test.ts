@@ -1,5 +1,4 @@
 /** The programs of docs/verify-webhooks.md, run unchanged: they accept real deliveries and refuse tampered ones. */
-
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { RestClient } from "../../client/merchant/rest-client.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { freePortRange } from "../testing/free-port-range.ts";
-import { runRpc } from "../testing/run-command.ts";
+import { callRpc } from "../testing/run-command.ts";
 import { answerBank, challengeTitle } from "./challenge-shop.ts";
 import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
 import { laterProviderId, MedusaShop } from "./medusa-shop.ts";
@@ -54,12 +54,8 @@ afterAll(async () => {
   await demo?.close();
 });
 
-async function call(method: string, request: object) {
-  const merchant = demo.file.merchants[0]!.merchantId;
-  const { code, out, err } = await runRpc(method, request, ["--demo", demo.stateFolder, "--merchant", merchant]);
-  expect({ code, err }).toEqual({ code: 0, err: "" });
-  return JSON.parse(out);
-}
+const call = (method: string, request: object) =>
+  callRpc(method, request, ["--demo", demo.stateFolder, "--merchant", demo.file.merchants[0]!.merchantId]);
 
 async function checkOut(path = "/checkout") {
   const cartId = await medusa.fillCart();

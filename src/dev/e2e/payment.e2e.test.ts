@@ -1,5 +1,4 @@
 /** A customer pays in the demo shop, in a real browser, with every part of the product real. */
-
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
 import { forFile } from "../testing/for-file.ts";

@@ -1,9 +1,8 @@
 /** A merchant's page with only the widget, before the real service: its server records the callbacks. */
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
 import type { DemoFile } from "../../demo/demo-file.ts";
+import { LoopbackServer } from "../testing/loopback-server.ts";
 import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
 
 export type ReceivedCallback = { readonly name: string; readonly result: unknown };
@@ -25,29 +24,21 @@ const pageScript = `
 `;
 
 /** Sells the same product at a page for each session. */
-export class PlainShop {
+export class PlainShop extends LoopbackServer {
   readonly api: ApiCheckout;
   readonly #apiBase: string;
-  readonly #server: Server;
   readonly #sessions = new Map<string, OpenedSession & { readonly walletOrigin: string | undefined }>();
   readonly #callbacks = new Map<string, SentCallback[]>();
 
   private constructor(file: DemoFile, apiBase: string) {
+    super();
     this.#apiBase = apiBase;
     this.api = new ApiCheckout(file);
-    this.#server = createServer((request, response) => void this.#answer(request, response));
   }
 
   /** Starts on a loopback address, which is another site than the service's and the vault's name. */
-  static async start(file: DemoFile, apiBase = file.connectOrigin): Promise<PlainShop> {
-    const shop = new PlainShop(file, apiBase);
-    shop.#server.listen(0, "127.0.0.1");
-    await once(shop.#server, "listening");
-    return shop;
-  }
-
-  get origin(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  static start(file: DemoFile, apiBase = file.connectOrigin): Promise<PlainShop> {
+    return new PlainShop(file, apiBase).listen();
   }
 
   /** With the origin of the wallets' emulators, the page has their buttons, too. */
@@ -71,12 +62,7 @@ export class PlainShop {
     return [...byLoad.values()].map((sent) => sent.map(({ name, result }) => ({ name, result })));
   }
 
-  async close(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
-  }
-
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  protected override async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = new URL(request.url ?? "/", "http://shop").pathname;
     const session = this.#sessions.get(path.slice(1));
     if (path.startsWith("/callbacks/")) {

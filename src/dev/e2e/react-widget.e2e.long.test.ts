@@ -1,5 +1,4 @@
 /** The React component from the npm package under StrictMode: the example page, and props that change. */
-
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";

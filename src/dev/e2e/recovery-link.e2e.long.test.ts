@@ -1,12 +1,11 @@
 /** A customer of the demo shop pays a declined renewal by its link, with every part of the product real. */
-
 import type { Page } from "playwright-core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
 import { forFile } from "../testing/for-file.ts";
 import { findViolations } from "./accessibility.ts";
 import { answerBank } from "./challenge-shop.ts";
-import { inEachLook } from "./each-look.ts";
+import { everyDesktopAndPhone, inEachLook } from "./each-look.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
 import { ShopCustomer } from "./shop-customer.ts";
 
@@ -15,12 +14,6 @@ const declinedLater = "4000000000007288";
 const text = "Roundhouse charges this card €12.00";
 // A busy machine loads four documents slowly.
 const polling = { timeout: 20_000, interval: 100 };
-const looks = [
-  ["light", 1440],
-  ["dark", 1440],
-  ["light", 390],
-  ["dark", 390],
-] as const;
 
 let customer: ShopCustomer;
 
@@ -74,7 +67,7 @@ describe("the link to a declined renewal", () => {
     expect(await page.locator("#order").textContent()).toMatch(/^\S+$/);
     expect(await page.locator("main > #card").textContent()).toBe("Visa •••• 7288");
     expect(page.url()).toContain("#rl_");
-    await inEachLook(page, looks, async (name) => {
+    await inEachLook(page, everyDesktopAndPhone, async (name) => {
       expect([name, await findViolations(page)]).toEqual([name, []]);
       const isWide = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
       expect([name, isWide]).toEqual([name, false]);

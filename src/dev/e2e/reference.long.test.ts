@@ -1,5 +1,4 @@
 /** The pages of /docs in a real browser, which may send no request to another host. */
-
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

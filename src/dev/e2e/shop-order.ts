@@ -11,7 +11,6 @@ export async function orderAtShop(shopUrl: string): Promise<ShopOrder> {
   return { orderRef, session: widget };
 }
 
-/** The types of the signed webhooks that the shop has received about an order. */
 export async function webhooksOf(shopUrl: string, orderRef: string): Promise<string[]> {
   const page = await (await fetch(`${shopUrl}/orders/${orderRef}`)).text();
   return [...page.matchAll(/<strong>(payment_\w+)\.<wbr>(\w+)<\/strong>/g)].map(

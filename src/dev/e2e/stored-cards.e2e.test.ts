@@ -1,5 +1,4 @@
 /** A signed-in customer of the demo shop stores a card and pays with it again, with every part of the product real. */
-
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
 import { forFile } from "../testing/for-file.ts";

@@ -1,5 +1,4 @@
 /** The widget on a page with the policy of docs/security.md: three hosts, Trusted Types. */
-
 import { createHash } from "node:crypto";
 import type { BrowserContext, Page } from "playwright-core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";

@@ -1,5 +1,4 @@
 /** Payments whose connection, page or service fails during the submission, many at once. */
-
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import type { PaymentSessionJson } from "../../../gen/payments/v1/payment_session_pb.ts";
 import type { Demo } from "../../demo/demo.ts";

@@ -7,7 +7,7 @@ import { forFile } from "../testing/for-file.ts";
 import { longOnly } from "../testing/long-only.ts";
 import { findViolations } from "./accessibility.ts";
 import { ApiCheckout } from "./api-checkout.ts";
-import { inEachLook } from "./each-look.ts";
+import { everyDesktopAndPhone, inEachLook } from "./each-look.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
 import { ShopCustomer } from "./shop-customer.ts";
 
@@ -132,13 +132,7 @@ describe("a customer with a wallet", { timeout: 90_000 }, () => {
   it("finds no violation of WCAG in the form with buttons, light and dark, wide and narrow", async () => {
     await customer.goToCheckout();
     await button("Google Pay").waitFor();
-    const looks = [
-      ["light", 1440],
-      ["dark", 1440],
-      ["light", 390],
-      ["dark", 390],
-    ] as const;
-    await inEachLook(page, looks, async (name) => expect(await findViolations(page), name).toEqual([]));
+    await inEachLook(page, everyDesktopAndPhone, async (name) => expect(await findViolations(page), name).toEqual([]));
     await openSheet("Apple Pay");
     expect(await findViolations(page)).toEqual([]);
   });

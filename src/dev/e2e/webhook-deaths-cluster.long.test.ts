@@ -2,7 +2,6 @@
  * Three nats-servers by the committed configuration, over TLS, with three copies of the stream: leaders are killed
  * under load, and workers lose nothing.
  */
-
 import { beforeEach, describe, expect, it } from "vitest";
 import { ensureEventStream, eventStreamOf } from "../../events/streams.ts";
 import { enter } from "../../platform/nats.ts";

@@ -1,5 +1,4 @@
 /** nats-server, PostgreSQL and a receiver that die during a delivery: workers continue by themselves. */
-
 import { beforeEach, describe, expect, it } from "vitest";
 import { ReceiverProcess } from "../simulation/webhooks/receiver-process.ts";
 import { forFile } from "../testing/for-file.ts";

@@ -1,5 +1,4 @@
 /** A worker that dies at each point of a delivery: another finishes, and only what was sent is repeated. */
-
 import { beforeEach, describe, expect, it } from "vitest";
 import type { RoleProcess } from "../../demo/roles.ts";
 import { decodeId } from "../../platform/ids.ts";

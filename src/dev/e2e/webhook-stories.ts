@@ -1,5 +1,4 @@
 /** Payments with every outcome that a webhook can report, made by the real flow with the real sandbox gateways. */
-
 import type { Core } from "../../core/core.ts";
 import { createSession, type NewSession } from "../../core/create-session.ts";
 import { expireOnce } from "../../core/expire-sessions.ts";

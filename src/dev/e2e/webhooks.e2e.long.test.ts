@@ -1,5 +1,4 @@
 /** A developer's work with webhooks, by command, with a receiver that uses the published packages. */
-
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +7,7 @@ import { createDashboardClient } from "../../client/dashboard-client.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { forFile } from "../testing/for-file.ts";
 import { type ReceivedRequest, Receiver } from "../testing/receiver.ts";
-import { RunningCommand, runCommand, runRpc } from "../testing/run-command.ts";
+import { callRpc, RunningCommand, runCommand } from "../testing/run-command.ts";
 import { objectionsTo } from "../testing/stock-verifiers.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
@@ -32,12 +31,7 @@ writeFileSync(keyFile, demo.file.merchants[0]!.test.secretKey);
 
 const onDemo = (...parts: string[]) => runCommand([...parts, ...demo.commandOptions]);
 
-// biome-ignore lint/suspicious/noExplicitAny: each method answers in its own shape, which the test checks.
-async function call(method: string, request: object): Promise<any> {
-  const { code, out, err } = await runRpc(method, request, demo.commandOptions);
-  expect({ code, err }).toEqual({ code: 0, err: "" });
-  return JSON.parse(out);
-}
+const call = (method: string, request: object) => callRpc(method, request, demo.commandOptions);
 
 const pay = async (number = "4242424242424242") => (await new ApiCheckout(demo.file).pay(number)).sessionId!;
 

@@ -1,5 +1,4 @@
 /** A challenge in the widget's place, with a service that the test decides: the time that is left, and its announcement. */
-
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { emulatorSession } from "../testing/checkout-emulator.ts";
 import { forFile } from "../testing/for-file.ts";

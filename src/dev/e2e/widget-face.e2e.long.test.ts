@@ -1,5 +1,4 @@
 /** The widget's display around the card frame: merchant, accepted cards, the page's theme, texts. */
-
 import type { BrowserContextOptions } from "playwright-core";
 import { afterEach, describe, expect, it } from "vitest";
 import { emulatorSession } from "../testing/checkout-emulator.ts";

@@ -1,5 +1,4 @@
 /** The widget at its unchanging address, on a page that accepts only the bytes of the published list. */
-
 import { createHash } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { IntegrityList } from "../../../widget/publish.ts";

@@ -1,5 +1,4 @@
 /** The widget comes and goes: unmounted at any moment, mounted twice, reloaded, given another session or language. */
-
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { emulatorSession } from "../testing/checkout-emulator.ts";
 import { forFile } from "../testing/for-file.ts";

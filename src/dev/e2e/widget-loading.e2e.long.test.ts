@@ -1,5 +1,4 @@
 /** The widget's parts fail to load, or load late: it retries, reports it, and offers another attempt. */
-
 import { createHash } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { texts as english } from "../../../widget/locales/en.ts";

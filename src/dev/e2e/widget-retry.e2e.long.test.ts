@@ -1,5 +1,4 @@
 /** The customer tries again in the same form: after a decline the next press pays in a fresh session of the page. */
-
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { texts as english } from "../../../widget/locales/en.ts";
 import { outcomes } from "../../../widget/locales/en-outcomes.ts";

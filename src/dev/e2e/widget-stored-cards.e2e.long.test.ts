@@ -1,5 +1,4 @@
 /** A customer's stored cards in the widget, in a real browser, with a CheckoutService that the test decides. */
-
 import { Code } from "@connectrpc/connect";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { english as texts } from "../../../widget/cards-texts.ts";

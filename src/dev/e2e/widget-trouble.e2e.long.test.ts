@@ -1,5 +1,4 @@
 /** The widget when connection, service or time fail: the customer sees the true outcome and pays once. */
-
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { forFile } from "../testing/for-file.ts";
 import { WidgetFixture, WidgetStage } from "./widget-fixture.ts";

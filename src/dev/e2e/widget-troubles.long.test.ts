@@ -1,5 +1,4 @@
 /** Two hundred payments each with a failing connection, a reloaded page and a killed service. */
-
 import { describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
 import { forFile } from "../testing/for-file.ts";

@@ -1,5 +1,4 @@
 /** The widget while its parts load: a skeleton, a pay button that explains itself, and no press that leads nowhere. */
-
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { texts as english } from "../../../widget/locales/en.ts";
 import { forFile } from "../testing/for-file.ts";

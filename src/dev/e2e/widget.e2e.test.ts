@@ -2,7 +2,6 @@
  * The widget in a real page of a real browser, with the real vault, and a CheckoutService that the test controls. More is in
  * widget-life.e2e.long.test.ts.
  */
-
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { testCard } from "../../vault/vault.fixture.ts";
 import { emulatorClientSecret, emulatorSession } from "../testing/checkout-emulator.ts";

@@ -1,5 +1,4 @@
 /** Pictures of the widget in every state, to be looked at: `npm run screenshots -- widget` writes them. */
-
 import { describe, it } from "vitest";
 import { forFile } from "../testing/for-file.ts";
 import { WidgetStage } from "./widget-fixture.ts";

@@ -1,5 +1,4 @@
 /** A worker process's readiness on its metrics port, and webhooks that are sent whatever the state of NATS. */
-
 import { connect, RetentionPolicy } from "nats";
 import { describe, expect, it } from "vitest";
 import { forFile } from "../testing/for-file.ts";

@@ -1,4 +1,3 @@
-/** The database's clock as a test sets it. */
 import type { Database } from "../../platform/database.ts";
 
 /** Sets `app.clock()` this many minutes ahead of the true time; requires the owner's connection. */

@@ -38,6 +38,14 @@ function exitCodeOf({ code }: ExecFileException): number {
 // Longer than a command needs to start on a busy machine, shorter than a test's own timeout.
 const lineWaitMs = 30_000;
 
+/** Calls a method by `switchyard rpc`, and returns its answer. Throws unless it succeeds and reports nothing beside it. */
+// biome-ignore lint/suspicious/noExplicitAny: each method answers in its own shape, which the test checks.
+export async function callRpc(method: string, request: object, options: readonly string[]): Promise<any> {
+  const { code, out, err } = await runRpc(method, request, options);
+  if (code !== 0 || err !== "") throw new Error(`${method} ended with ${code}: ${err}${out}`);
+  return JSON.parse(out);
+}
+
 /** A command that runs until it is stopped. Stop it at the test's end. */
 export class RunningCommand {
   readonly lines: string[] = [];

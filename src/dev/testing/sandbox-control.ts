@@ -1,5 +1,4 @@
 /** Calls the sandbox gateways' admin paths, for tests that read their records or decide when an operation continues. */
-
 import type { CardBehaviour, DirectoryBehaviour } from "../../gateways/sandbox/card-behaviour.ts";
 import type { Account } from "../../sandbox/accounts.ts";
 import type { FaultKind, FaultPlan } from "../../sandbox/faults.ts";

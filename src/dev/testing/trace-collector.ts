@@ -1,8 +1,7 @@
 /** A collector of traces for tests: accepts OTLP over HTTP, and keeps the spans with all bytes of the requests. */
-import { once } from "node:events";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import { LoopbackServer } from "./loopback-server.ts";
 
 export type CollectedSpan = {
   readonly role: string;
@@ -14,39 +13,25 @@ export type CollectedSpan = {
   readonly links: readonly string[];
 };
 
-export class TraceCollector {
+export class TraceCollector extends LoopbackServer {
   readonly spans: CollectedSpan[] = [];
   readonly #bodies: string[] = [];
-  readonly #server: Server;
 
-  private constructor() {
-    this.#server = createServer(async (request, response) => {
-      const body = Buffer.concat(await request.toArray());
-      if (request.method !== "POST" || request.url !== "/v1/traces") return void response.writeHead(404).end();
-      this.#bodies.push(body.toString("latin1"));
-      this.spans.push(...readSpans(body));
-      response.writeHead(200, { "content-type": "application/x-protobuf" }).end();
-    });
+  static start(): Promise<TraceCollector> {
+    return new TraceCollector().listen();
   }
 
-  static async start(): Promise<TraceCollector> {
-    const collector = new TraceCollector();
-    await once(collector.#server.listen(0, "127.0.0.1"), "listening");
-    return collector;
-  }
-
-  get origin(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  protected override async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = Buffer.concat(await request.toArray());
+    if (request.method !== "POST" || request.url !== "/v1/traces") return void response.writeHead(404).end();
+    this.#bodies.push(body.toString("latin1"));
+    this.spans.push(...readSpans(body));
+    response.writeHead(200, { "content-type": "application/x-protobuf" }).end();
   }
 
   /** Every byte that arrived, as Latin-1. */
   get text(): string {
     return this.#bodies.join("\n");
-  }
-
-  async close(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
   }
 }
 

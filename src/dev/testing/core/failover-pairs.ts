@@ -1,5 +1,4 @@
 /** Every gateway before every other: a core over all connectors, and a merchant for each pair. */
-
 import type { CardForwarder, ForwardRequest } from "../../../card-vault/card-vault.ts";
 import type { Core } from "../../../core/core.ts";
 import { createSession, type SessionOwner } from "../../../core/create-session.ts";

@@ -1,7 +1,6 @@
 /**
  * A request that each rpc of the dashboard answers, in an order in which each finds its data; a group for each page.
  */
-
 import { v7 } from "uuid";
 import type { DashboardFixture } from "../../../dashboard/dashboard.fixture.ts";
 import { revisionOf } from "../../../dashboard/settings-revision.ts";

@@ -88,7 +88,6 @@ export class Pages {
     return cookies[0].split(";")[0]!;
   }
 
-  /** Adds a member to the fixture and signs them in. */
   async join(...member: Parameters<DashboardFixture["addMember"]>): Promise<string> {
     await this.#fixture().addMember(...member);
     return this.enter(member[0]);

@@ -1,5 +1,4 @@
 /** Delivers once without a delivery pool, so that a test decides when webhooks are posted. */
-
 import { type DeliverContext, type DeliveryResult, deliver } from "../../../events/deliver.ts";
 import { claimDeliveries } from "../../../events/delivery-pool.ts";
 import { AttemptRecorder } from "../../../events/record-delivery.ts";

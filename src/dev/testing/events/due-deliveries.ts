@@ -7,7 +7,6 @@ export type DueDeliveries = {
   readonly merchants: number;
   readonly endpointsEach: number;
   readonly dueEach: number;
-  /** The time since they became due. */
   readonly sinceSeconds: number;
   readonly window?: number;
   readonly failuresInRow?: number;

@@ -2,7 +2,6 @@
  * The promises of every connector, checked over real HTTP. A connector's own test calls `describeConformance` and adds
  * its own checks.
  */
-
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type CurrencyTable, fromGatewayAmount, toGatewayAmount } from "../../../gateways/amounts.ts";
 import type {

@@ -5,7 +5,6 @@
  * It needs of an emulator: holds in the sandbox's ledger, which ends them by the sandbox's clock (PUT /admin/clock), and
  * POST /admin/capture and /admin/void by hand. A gateway that cannot be read reports each by a signed notification.
  */
-
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Hold, NotificationKind } from "../../../gateways/connector.ts";
 import { awaitNotification, type GatewayHarness, holdPayment, receiveNotifications } from "../gateway-harness.ts";

@@ -9,7 +9,6 @@
  * /admin/refund for refunds by hand; the first answer repeated to an idempotency key. A gateway that only receives
  * refunds sends its signed notifications to the account's notificationUrl (`hmacKey`).
  */
-
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import type {
   CapturedPayment,
