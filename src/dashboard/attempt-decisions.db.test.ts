@@ -1,5 +1,4 @@
 /** Manual decisions about attempts that no gateway resolves: who may decide, and what they state. */
-
 import { describe, expect, it } from "vitest";
 import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
 import { AttemptDecision_Kind as Kind } from "../../gen/dashboard/v1/payments_pb.ts";

@@ -1,5 +1,4 @@
 /** The block list by the dashboard's rpcs: roles, what can be blocked, errors, and the audit trail. */
-
 import type { JsonValue } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { v7 } from "uuid";
@@ -103,7 +102,6 @@ describe("the block list", () => {
       [2, "", "", sessionId],
       [3, "93.184.216.0/24", "", sessionId],
     ]);
-    // What was typed is the same.
     for (const same of [{ email: "EVE@example.com" }, { network: "93.184.216.9/24" }])
       expect(await codeOf(add(same))).toBe("state_conflict");
     for (const { entry } of parts) await end(entry!.entryId);

@@ -1,5 +1,4 @@
 /** A person's hold on braking, by the dashboard's rpc and by the command line: roles, its time, its end, and the audit trail. */
-
 import { afterEach, describe, expect, it } from "vitest";
 import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
 import { createBrakeTurn } from "../core/card-testing/brake-merchants.ts";

@@ -1,5 +1,4 @@
 /** Finds payments by their customers and amounts: the search, one customer's lists and totals, and the API's list. */
-
 import { describe, expect, it } from "vitest";
 import { createDashboardClient } from "../client/dashboard-client.ts";
 import { makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";

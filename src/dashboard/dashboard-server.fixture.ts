@@ -1,4 +1,3 @@
-/** The dashboard's own server for a test file, on a free port. */
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { afterAll } from "vitest";

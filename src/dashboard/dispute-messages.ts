@@ -1,4 +1,3 @@
-/** Maps the disputes of a payment to the dashboard's messages. */
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import {
   Dispute_Stage,

@@ -1,5 +1,4 @@
 /** Signs in the browser of a call, for every rpc that ends with a sign-in. */
-
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Hasher } from "../accounts/hash-queue.ts";
 import { markBrowser } from "../accounts/known-browsers.ts";

@@ -1,5 +1,4 @@
 /** Orders about held payments by the dashboard's rpcs: roles, bounds, one order of one hold, and audit rows. */
-
 import type { DescMethod } from "@bufbuild/protobuf";
 import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";

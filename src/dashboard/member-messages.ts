@@ -1,4 +1,3 @@
-/** Members and invitations as messages. */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { InvitationSchema, MemberSchema } from "../../gen/dashboard/v1/members_pb.ts";

@@ -1,5 +1,4 @@
 /** Passkeys: proto ↔ accounts. */
-
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { PasskeyService } from "../../gen/dashboard/v1/passkeys_pb.ts";

@@ -1,4 +1,3 @@
-/** Maps payments to the dashboard's messages, and the dashboard's filter to the domain's. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { PaymentAmountSchema } from "../../gen/dashboard/v1/payment_amount_pb.ts";

@@ -1,4 +1,3 @@
-/** Maps refunds to the dashboard's messages, and the filter of their list to the domain's. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import {

@@ -1,5 +1,4 @@
 /** Refunds by the dashboard's rpcs and commands: roles, keys, audit rows, lists, decisions and daily limits. */
-
 import { ConnectError } from "@connectrpc/connect";
 import { v7 } from "uuid";
 import { describe, expect, it, onTestFinished } from "vitest";

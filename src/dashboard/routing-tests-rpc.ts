@@ -1,5 +1,4 @@
 /** Simulates a routing rule on one payment or on past payments: proto ↔ core. */
-
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";

@@ -1,4 +1,3 @@
-/** The services of the package dashboard.v1. */
 import type { DescService } from "@bufbuild/protobuf";
 import { AlertService } from "../../gen/dashboard/v1/alerts_pb.ts";
 import { AnalyticsService } from "../../gen/dashboard/v1/analytics_pb.ts";

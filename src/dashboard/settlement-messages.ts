@@ -1,4 +1,3 @@
-/** Maps payouts, their lines and settlements to the dashboard's messages, and to lines of CSV. */
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { LedgerEntry_Type } from "../../gen/payments/v1/ledger_pb.ts";
 import {

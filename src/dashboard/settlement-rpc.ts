@@ -1,5 +1,4 @@
 /** Payouts and settlement for people: proto ↔ reporting. */
-
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type {

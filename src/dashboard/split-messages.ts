@@ -1,4 +1,3 @@
-/** Maps comparisons of splits to messages. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ArmCountsSchema, SplitComparisonSchema } from "../../gen/dashboard/v1/analytics_pb.ts";
 import { isoExponent } from "../platform/money.ts";

@@ -1,5 +1,4 @@
 /** Updates the shop's webhook address when a later start uses another port. */
-
 import type { Statement } from "../platform/database.ts";
 import type { Environment } from "../processes/environment.ts";
 

@@ -1,5 +1,4 @@
 /** Tries out the security codes of one card at the shop, as a card tester does: with a new session for each. */
-
 import { randomBytes } from "node:crypto";
 import type { PaymentSession } from "../client/merchant/payment-session.ts";
 import type { RestClient } from "../client/merchant/rest-client.ts";

@@ -1,5 +1,4 @@
 /** The page on which a reader is a card tester, and sees what stops one. */
-
 import type { ServerResponse } from "node:http";
 import type { PaymentSession } from "../client/merchant/payment-session.ts";
 import type { CardTester, Try } from "./card-tester.ts";

@@ -1,5 +1,4 @@
 /** The payment step: mounts the widget with the order's session. */
-
 import { html, jsonForScript } from "./html.ts";
 import type { Order } from "./orders.ts";
 import { page } from "./page.ts";

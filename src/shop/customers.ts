@@ -1,5 +1,4 @@
 /** The shop's customers, and which of them is signed in. A real shop requires a password. */
-
 import type { IncomingMessage } from "node:http";
 
 /** A customer with an account. The payment service knows the reference alone, and stores cards under it. */

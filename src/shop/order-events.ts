@@ -1,5 +1,4 @@
 /** Keeps an open order page up to date by Server-Sent Events. */
-
 import type { ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import type { RestClient } from "../client/merchant/rest-client.ts";

@@ -1,5 +1,4 @@
 /** The result of an order: its status, its attempts, and the webhooks received. */
-
 import type { PaymentAttempt, PaymentSession } from "../client/merchant/payment-session.ts";
 import { type Html, html } from "./html.ts";
 import type { Order } from "./orders.ts";

@@ -1,5 +1,4 @@
 /** The shop's orders. In memory: a real shop keeps them in its database. */
-
 import { EventEmitter } from "node:events";
 import type { CreatedPaymentSession, PaymentSession } from "../client/merchant/payment-session.ts";
 import type { Customer } from "./customers.ts";

@@ -1,5 +1,4 @@
 /** The parts that all pages of the shop share. */
-
 import { type Html, html } from "./html.ts";
 
 /** The hosts that a checkout page connects to, besides the shop's own. */

@@ -1,5 +1,3 @@
-/** The page of the shop's products, and its customer. */
-
 import type { Customer } from "./customers.ts";
 import { type Html, html } from "./html.ts";
 import { page, priceText } from "./page.ts";

@@ -1,5 +1,3 @@
-/** The products of the shop. */
-
 import type { AgreementTerms } from "../client/merchant/payment-session.ts";
 
 /** A product for sale; its price is in minor units. */

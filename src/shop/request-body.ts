@@ -1,5 +1,4 @@
 /** Reads a request's body as text, up to a bound. */
-
 import type { IncomingMessage } from "node:http";
 
 // A webhook holds one session with at most five attempts; 256 KiB is fifty times that.

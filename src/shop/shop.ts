@@ -1,5 +1,4 @@
 /** The demo merchant: a shop with one product, which calls the payment service by HTTP like any merchant. */
-
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";

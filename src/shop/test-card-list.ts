@@ -1,5 +1,4 @@
 /** Test cards that choose the sandbox gateways' behaviour, listed beside the card form. */
-
 import { type Html, html } from "./html.ts";
 
 /** A card number of the sandbox, with its behaviour and the outcome of the payment. */

@@ -1,5 +1,4 @@
 /** Receives the service's webhooks: verifies their signatures, and stores each once. */
-
 import type { IncomingHttpHeaders } from "node:http";
 import { verifyWebhook, WebhookVerificationError } from "../client/merchant/verify-webhook.ts";
 import type { WebhookEvent } from "../client/merchant/webhook-event.ts";

@@ -23,7 +23,6 @@ import { describeAgain, revisionOfCall } from "./approval-door.ts";
 import { requireLive } from "./approvals-rpc.ts";
 import { type OpenedCall, openCall } from "./stored-call.ts";
 
-/** Returns the implementation of a service. */
 export type Implementations = (service: DescService) => object | undefined;
 
 export function createApprovalDecisionService(

@@ -1,5 +1,4 @@
 /** Tests that what is shown runs (A3), that a closed request is gone (A4), which changes of approvals wait (A5), and refunds. */
-
 import { hasOption } from "@bufbuild/protobuf";
 import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";

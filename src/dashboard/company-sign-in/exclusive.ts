@@ -1,5 +1,4 @@
 /** Members whose company signs in by its identity provider alone, and the owners who may still enter otherwise. */
-
 import { listOwnersBeside } from "../../accounts/identities.ts";
 import { findExclusive } from "../../accounts/identity-providers-file.ts";
 import { countOwned, findMemberByEmail, type Member } from "../../accounts/members.ts";

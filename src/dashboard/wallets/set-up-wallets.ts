@@ -2,7 +2,6 @@
  * Sets up a merchant's wallets: keys in the vault, and what checkouts read of them in the merchant's settings. The vault comes first, so
  * that a repeat of a call that broke off completes it.
  */
-
 import { loadSettings } from "../../accounts/merchant-settings.ts";
 import {
   type AppleIdentity,

@@ -1,5 +1,4 @@
 /** Runs bad endpoints of every kind in a separate process, so that their work does not slow the worker. */
-
 import { TestAuthority } from "../testing/certificates.ts";
 import { answerParent } from "../testing/child-process.ts";
 import { badEndpoints, RunningBadEndpoint } from "../testing/events/bad-endpoints.ts";

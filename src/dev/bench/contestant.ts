@@ -1,4 +1,3 @@
-/** A contestant of a benchmark, and the measurements of one round. */
 import type { Child, Usage } from "../testing/child-process.ts";
 import type { Load, LoadOrder } from "./load.ts";
 

@@ -1,5 +1,4 @@
 /** Rows 1 to 3: creates sessions over REST and gRPC beside peers, and measures the database's limit. */
-
 import { createPublicKey } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";

@@ -1,5 +1,4 @@
 /** Row 10: compares the time to create and submit a payment with and without a year of payments in the tables. */
-
 import { statfs } from "node:fs/promises";
 import type { Child } from "../testing/child-process.ts";
 import { askOne } from "../testing/with-client.ts";

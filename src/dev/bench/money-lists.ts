@@ -60,7 +60,6 @@ export async function fillMoney(superuserUrl: string, rows: MoneyRows): Promise<
   });
 }
 
-/** Returns the calls of the ledger's totals, of the longest day and of 31 days with it. */
 export function totalCalls(database: Database, { merchantId, day }: MoneyRows, when: string): readonly MoneyCall[] {
   return [
     ["totals of the longest day", when, () => totalLedger(database, { merchantId, days: { day } })],

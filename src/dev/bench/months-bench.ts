@@ -1,5 +1,4 @@
 /** Row 10: compares payments with months and years of partitions in the database. */
-
 import { setTimeout as pause } from "node:timers/promises";
 import { askOne } from "../testing/with-client.ts";
 import { fillPayments, superuserUrlOf } from "./fill-payments.ts";

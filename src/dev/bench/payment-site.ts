@@ -197,7 +197,6 @@ export class PaymentSite {
   }
 }
 
-/** Returns the address of the environment's database, for its owner. */
 export function databaseOf({ ownerUrl }: Pick<PaymentSite, "ownerUrl">): string {
   return Object.assign(new URL(ownerUrl), { pathname: "/switchyard_test" }).href;
 }

@@ -3,7 +3,6 @@ import { resolve } from "node:path";
 // Fine enough for the functions of a payment.
 const sampleEveryMicroseconds = 500;
 
-/** Returns options with which Node.js profiles a process, and writes its profiles to `folder`/`name` when it ends. */
 export function profilingOptions(folder: string, name: string): string[] {
   const to = resolve(folder, name);
   const cpu = ["--cpu-prof", `--cpu-prof-dir=${to}`, `--cpu-prof-interval=${sampleEveryMicroseconds}`];

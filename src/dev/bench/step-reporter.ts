@@ -1,5 +1,3 @@
-/** Prints the steps of a benchmark. */
-
 /** Returns a function that prints the current step, with the seconds since now. */
 export function createStepReporter(): (step: string) => void {
   const startedAt = performance.now();

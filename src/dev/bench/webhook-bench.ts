@@ -29,7 +29,6 @@ export type Scaling = {
   readonly busyShare: number;
 };
 
-/** Latency of webhooks: one at a time, and at half load. */
 export type WebhookLatency = { readonly idle: readonly Round[]; readonly halfLoad: readonly Round[] };
 
 export type WebhookBenchResult = {

@@ -1,4 +1,3 @@
-/** The widget's figures beside their goals. */
 import { loadavg } from "node:os";
 import type { TroubleRun } from "../e2e/trouble-runs.ts";
 import { problemOf } from "../e2e/trouble-runs.ts";

@@ -1,5 +1,4 @@
 /** Runs the contract checks at the emulators, to test the runner itself before it uses an account. */
-
 import { Secret } from "../../platform/secrets.ts";
 import { startSandbox } from "../../sandbox/main.ts";
 import { forFile } from "../testing/for-file.ts";

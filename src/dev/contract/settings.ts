@@ -1,5 +1,4 @@
 /** Reads the sandbox accounts of the contract tests from variables. Accepts only test credentials. */
-
 import { findCredentialProblems } from "../../gateways/check-credentials.ts";
 import type { CredentialField, Credentials } from "../../gateways/connector.ts";
 import type { EmulatorOrigins } from "../../gateways/gateway-origins.ts";

@@ -1,5 +1,4 @@
 /** Writes what people publish for other languages and for Node, in the version of the API, and its checksums. */
-
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";

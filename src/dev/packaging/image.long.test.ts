@@ -71,7 +71,6 @@ function list(folder: string, except?: string): string[] {
     .toSorted();
 }
 
-/** Waits until the image's own health check passes in a container. */
 async function becomesHealthy(container: Container): Promise<Container> {
   let last = "";
   for (let check = 0; check < healthChecksMax; check++) {

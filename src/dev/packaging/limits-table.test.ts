@@ -1,4 +1,3 @@
-/** The table of limits in docs/rate-limits.md is that of the limits. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

@@ -60,7 +60,6 @@ async function startNginx(file: string): Promise<void> {
   throw new Error(said);
 }
 
-/** Starts what stands for an edge; returns its port. */
 async function startEdge(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<number> {
   const server = createServer(answer).listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,5 +1,4 @@
 /** The customer at the page and the merchant's backend: sends their requests, and checks that the answers are true. */
-
 import type { Payer } from "../../core/orders/order-winner.ts";
 import { findCheckout, findSession } from "../../core/sessions.ts";
 import { submitPayment } from "../../core/submit-payment.ts";

@@ -1,4 +1,3 @@
-/** A customer at a challenge, as the dice draw one. */
 import type { Dice } from "./dice.ts";
 
 /** The actions of a customer at one challenge, in milliseconds after it began. */

@@ -2,7 +2,6 @@
  * Plays the bank and its challenged customer, who answers late, twice or never, gives up, and returns by a way on which
  * the return may be lost.
  */
-
 import type { Returning } from "../../core/core.ts";
 import { cancelAction, findOpenAction, openAction, returnTokenOf, takeReturn } from "../../core/customer-actions.ts";
 import { resumeSession } from "../../core/submit-payment.ts";

@@ -1,5 +1,4 @@
 /** A process of the service, with its loops. Turns that would find nothing are skipped. */
-
 import type { Core } from "../../core/core.ts";
 import { expireOnce } from "../../core/expire-sessions.ts";
 import { recoverSessionsOnce } from "../../core/submit-payment.ts";

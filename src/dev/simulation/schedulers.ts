@@ -168,7 +168,6 @@ export class Schedulers {
     stage.timeline.after(lookEveryMs, () => this.#lookAt());
   }
 
-  /** Returns the sessions of the renewals. */
   async sessionIds(): Promise<readonly string[]> {
     const text = "SELECT session_id AS id FROM stored_payment WHERE agreement_id = $1";
     const { rows } = await this.#parts.server.observe({ name: "renewal_sessions", text, values: [this.#agreementId] });

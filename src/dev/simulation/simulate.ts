@@ -137,7 +137,6 @@ const execArgv = ["--max-semi-space-size=32"];
 const concurrently = 4;
 const seedsAlone = 80;
 
-/** The runners on each core. */
 const runnersOn = new Map(usableCores().map((core) => [core, 0]));
 
 /** Takes the core with the fewest runners; one of them by chance, for another command may be playing. */

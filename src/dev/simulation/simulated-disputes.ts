@@ -76,7 +76,6 @@ export class SimulatedDisputes {
     return reply;
   }
 
-  /** Reports whether the gateway takes an answer now. */
   takesAnswer(gatewayReference: string): boolean {
     return this.#find(gatewayReference)?.status === "NEEDS_RESPONSE" && this.#find(gatewayReference)!.isAnswerable;
   }

@@ -1,5 +1,4 @@
 /** A gateway's own records: its holds, captures and voids. The network delays, repeats and loses. */
-
 import type { NotificationKind } from "../../gateways/connector.ts";
 import type { Declined } from "../../gateways/declines.ts";
 import type { DisputeSchedule } from "./dispute-plan.ts";

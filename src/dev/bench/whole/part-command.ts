@@ -23,7 +23,6 @@ export function partCommand(part: Part): Command {
     .action((given: Given) => play(part, given));
 }
 
-/** Returns a parser of a list of rows out of these. */
 export function parseRows(all: readonly number[]): (text: string) => number[] {
   return (text) => {
     const rows = text.split(",").map(Number);

@@ -1,4 +1,3 @@
-/** Lines of row 11: the duration of a start. */
 import { spreadOf } from "../rounds.ts";
 import type { Starts } from "../start-bench.ts";
 import { lineOf, type TableLine, writeSpread } from "./table-line.ts";

@@ -16,7 +16,6 @@ export const orderViolationKinds = {
 type OrderViolationKind = keyof typeof orderViolationKinds;
 type Found = { readonly kind: OrderViolationKind; readonly sessionId: string; readonly detail: string };
 
-/** A session and its money. */
 export type Paid = { readonly session: SessionRecord; readonly money: readonly Money[] };
 
 /** Returns every disagreement about the answers to a creation key and its session's submissions. */

@@ -11,7 +11,6 @@ export const retryViolationKinds = {
 type RetryViolationKind = keyof typeof retryViolationKinds;
 type Found = { readonly kind: RetryViolationKind; readonly detail: string };
 
-/** The round of a retry at the same gateway. */
 export const retryRound = 2;
 
 export function findRetryViolations({ attempts, money }: Pick<HoldCase, "attempts" | "money">): Found[] {

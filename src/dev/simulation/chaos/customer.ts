@@ -1,5 +1,4 @@
 /** Plays one order from the shop's create call to the outcome, with the behaviour of customers and shops in between. */
-
 import { setTimeout as pause } from "node:timers/promises";
 import { unreachable } from "../../../platform/errors.ts";
 import type { Dice } from "../dice.ts";

@@ -1,5 +1,4 @@
 /** Plays many payments one after the other, and checks the records of all of them at the end. */
-
 import { encodeId } from "../../../platform/ids.ts";
 import type { FaultKind } from "../../../sandbox/faults.ts";
 import { findViolations, type Violation } from "../chaos/check.ts";

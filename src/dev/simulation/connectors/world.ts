@@ -2,7 +2,6 @@
  * Two processes of the service on one database, with the real connectors of STRIPE, ADYEN and PAYPAL over HTTP to their
  * emulators.
  */
-
 import type { Core } from "../../../core/core.ts";
 import type { SessionOwner } from "../../../core/create-session.ts";
 import { recordRoutingRule } from "../../../core/record/routing-rules.ts";

@@ -1,4 +1,3 @@
-/** Rules 1 to 3: the attempt to capture, the time, and its limit. */
 import { files, type Rule, withoutGuard, withoutUnique, withText } from "./rule.ts";
 
 /** Rules 1 to 3, each with its removal. */

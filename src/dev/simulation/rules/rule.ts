@@ -1,5 +1,4 @@
 /** A rule of docs/safety.md with the texts that implement it, so that the simulation can remove it. */
-
 import type { SchemaRemoval } from "../schema-removals.ts";
 
 /**

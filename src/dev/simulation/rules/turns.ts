@@ -1,7 +1,6 @@
 /** Rules 4 to 6: the process whose turn it is, and the changes that are made together. */
 import { files, type Rule, withoutGuard, withoutUnique, withText } from "./rule.ts";
 
-/** Rules 4 to 6, each with its removal. */
 export const turnRules: readonly Rule[] = [
   {
     id: "one-authorizing",

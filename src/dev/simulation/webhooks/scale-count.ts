@@ -1,5 +1,4 @@
 /** Counts the results of a scale run: lost, repeated and kept deliveries. */
-
 import { checkArrivals } from "./check-arrivals.ts";
 import type { ReceivedWebhook } from "./receiver-process.ts";
 import { endpointsInAll, type Manner, type ScaleMerchant } from "./scale-endpoints.ts";

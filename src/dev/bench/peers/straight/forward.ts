@@ -9,5 +9,4 @@ export type ForwardBody = {
   readonly request: GatewayRequest;
 };
 
-/** The gateway's answer without the card's number, and the part of the card that may be shown. */
 export type ForwardAnswer = CardSummary & { readonly status: number; readonly body: string };
