@@ -1,8 +1,8 @@
 /** Options that give a command the address of a database as its owner. */
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
-import { parseDatabaseAddress } from "../platform/database-address.ts";
 import type { Database } from "../platform/database.ts";
+import { parseDatabaseAddress } from "../platform/database-address.ts";
 import { Secret } from "../platform/secrets.ts";
 import { UsageError } from "./attachment.ts";
 
