@@ -10,7 +10,7 @@ const client = await forFile(async () => createDashboardClient(dashboard.address
 const { scope } = dashboard;
 const api = client.configuration;
 
-async function connect(account: string) {
+async function connect(account: string, beforeVerified = async () => {}) {
   const credentials = { apiKey: `sandbox_test_${account}` };
   const { connection } = await client.connections.addGatewayConnection({
     ...scope,
@@ -18,6 +18,7 @@ async function connect(account: string) {
     account,
     credentials,
   });
+  await beforeVerified();
   await client.connections.verifyGatewayConnection({ ...scope, connectionId: connection!.connectionId! });
 }
 await connect("shop");
@@ -255,7 +256,11 @@ describe("a configuration", () => {
   });
 
   it("names connections by their account where a gateway has several", async () => {
-    await connect("kiosk");
+    // Until it is verified, a file does not have it, and does not pause it either.
+    await connect("kiosk", async () => {
+      const { connections } = await held();
+      expect((await plan({ connections: connections! })).changes ?? []).toEqual([]);
+    });
     const { routing: named } = await held();
     expect(named!.connectionIds).toEqual(["SANDBOX_A:shop"]);
     await expect(plan({ routing })).rejects.toMatchObject({ message: expect.stringContaining("SANDBOX_A:kiosk") });
