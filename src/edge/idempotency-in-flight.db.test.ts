@@ -31,6 +31,14 @@ function newOrder() {
 
 const hold = (orderRef: string) => HeldCommits.start(one.core.asOwner.pool, orderRef);
 
+/** Sends a first request, whose commit is held. */
+async function heldFirst({ orderRef, send }: Pick<ReturnType<typeof newOrder>, "orderRef" | "send">) {
+  const held = await hold(orderRef);
+  const first = send(one);
+  await held.held();
+  return { held, first };
+}
+
 async function sessionsOf(orderRef: string): Promise<number> {
   return (await one.call("GET", `/payment-sessions?orderRef=${orderRef}`)).json.paymentSessions.length;
 }
@@ -51,9 +59,7 @@ describe("repeats at two edges", () => {
   it("wait for the first while it commits, and delay no other caller: more of them than an edge has connections", async () => {
     const { orderRef, send, sendMany } = newOrder();
     const merchant = await one.addMerchant();
-    const held = await hold(orderRef);
-    const first = send(one);
-    await held.held();
+    const { held, first } = await heldFirst({ orderRef, send });
     let answered = 0;
     const repeats = [...sendMany(one, repeatsMany), ...sendMany(other, repeatsMany)];
     for (const repeat of repeats) repeat.then(() => answered++);
@@ -72,9 +78,7 @@ describe("repeats at two edges", () => {
 
   it("are asked to retry after five seconds, on every surface", { timeout: 30_000 }, async () => {
     const { order, orderRef, headers, send, sendMany } = newOrder();
-    const held = await hold(orderRef);
-    const first = send(one);
-    await held.held();
+    const { held, first } = await heldFirst({ orderRef, send });
     const sentAt = performance.now();
     const overGrpc = surfaces.createOverGrpc(order, headers);
     const overConnect = surfaces.overConnect(
@@ -95,9 +99,7 @@ describe("repeats at two edges", () => {
 
   it("are compared with the first one's fields: another request that waited is refused", async () => {
     const { orderRef, headers, send } = newOrder();
-    const held = await hold(orderRef);
-    const first = send(one);
-    await held.held();
+    const { held, first } = await heldFirst({ orderRef, send });
     const body = JSON.stringify({ amountMinor: 4901, currency: "EUR", orderRef });
     const others = [one, other].map((edge) => edge.call("POST", "/payment-sessions", { body, headers }));
     await held.queued();
@@ -111,9 +113,7 @@ describe("repeats at two edges", () => {
 describe("a first request that is lost", () => {
   it("before its commit, with the database's process, leaves the key free for waiting repeats", async () => {
     const { orderRef, send, sendMany } = newOrder();
-    const held = await hold(orderRef);
-    const first = send(one);
-    await held.held();
+    const { held, first } = await heldFirst({ orderRef, send });
     const repeats = [...sendMany(one, 8), ...sendMany(other, 8)];
     await held.queued();
     await held.abort(one.core.core.database.pool);
@@ -126,9 +126,7 @@ describe("a first request that is lost", () => {
 
   it("before its commit, with no repeat waiting, leaves no session and the key free", async () => {
     const { orderRef, send } = newOrder();
-    const held = await hold(orderRef);
-    const first = send(one);
-    await held.held();
+    const { held, first } = await heldFirst({ orderRef, send });
     await held.abort(one.core.core.database.pool);
     expect((await first).status).toBe(503);
     await held.release();

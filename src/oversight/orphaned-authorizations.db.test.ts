@@ -10,12 +10,10 @@ import {
   withAnswers,
   withoutConnectors,
 } from "../core/scenarios/recovery.fixture.ts";
-import { submitPayment } from "../core/submit-payment.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import type { VoidAnswer } from "../gateways/connector.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";
 import { encodeId } from "../platform/ids.ts";
-import { Secret } from "../platform/secrets.ts";
 import { processNotificationsOnce } from "./notifications/process-notifications.ts";
 import { createOrphanTurn, recordOrphan } from "./orphaned-authorizations.ts";
 import { reconcileOnce } from "./reconcile.ts";
@@ -69,6 +67,14 @@ const orphanOf = ({ attempt }: Paid, gatewayReference: string) => ({
   gatewayReference,
 });
 
+/** A declined payment of which the reconciliation has found a late hold. */
+async function recorded() {
+  const payment = await paid(cards.softDecline);
+  const reference = await authorizeLate(fixture, payment.attempt);
+  await recordOrphan(fixture.core, orphanOf(payment, reference), "reconciliation");
+  return { payment, reference };
+}
+
 describe("an orphaned authorization at a gateway that can be read", () => {
   it("is found by reconciliation and voided, and the payment's own rows stay unchanged", async () => {
     const payment = await paid(cards.softDecline);
@@ -97,11 +103,7 @@ describe("an orphaned authorization at a gateway that can be read", () => {
       capture: async () => ({ type: "refused", definitive: true, gatewayCode: "expired" }),
     });
     await fixture.setRule([], [fixture.connectionIds[0]!]);
-    const session = await fixture.newSession();
-    fixture.useCard(cards.approved);
-    const submission = { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() };
-    await submitPayment(refusing, submission);
-    await Promise.all(refusing.inFlight);
+    const session = await fixture.submitOn(refusing);
     const payment = { session, attempt: (await fixture.loadSession(session)).attempts[0]! };
     expect(payment.attempt).toMatchObject({ status: "VOIDED", gatewayReference: expect.any(String) });
     const reference = await authorizeLate(fixture, payment.attempt);
@@ -125,9 +127,7 @@ describe("an orphaned authorization at a gateway that can be read", () => {
   });
 
   it("is voided until the gateway acknowledges, with pauses between", async () => {
-    const payment = await paid(cards.softDecline);
-    const reference = await authorizeLate(fixture, payment.attempt);
-    await recordOrphan(fixture.core, orphanOf(payment, reference), "reconciliation");
+    const { payment, reference } = await recorded();
     await fixture.sandbox.setDown("A", true);
     await voidOrphansOnce(fixture.core);
     expect(await orphansOf(payment)).toMatchObject([{ retries: 1, outcome: null, waits: true }]);
@@ -140,9 +140,7 @@ describe("an orphaned authorization at a gateway that can be read", () => {
   });
 
   it("is repeated and stays in the work queue while there is no connector for it", async () => {
-    const payment = await paid(cards.softDecline);
-    const reference = await authorizeLate(fixture, payment.attempt);
-    await recordOrphan(fixture.core, orphanOf(payment, reference), "reconciliation");
+    const { payment, reference } = await recorded();
     await voidOrphansOnce(withoutConnectors(fixture.core));
     expect(await orphansOf(payment)).toMatchObject([{ retries: 1, outcome: null, waits: true }]);
     expect(await itemsOf(fixture, payment.session)).toMatchObject([
@@ -153,9 +151,7 @@ describe("an orphaned authorization at a gateway that can be read", () => {
   });
 
   it("is left to another worker by one that is stopping", async () => {
-    const payment = await paid(cards.softDecline);
-    const reference = await authorizeLate(fixture, payment.attempt);
-    await recordOrphan(fixture.core, orphanOf(payment, reference), "reconciliation");
+    const { payment, reference } = await recorded();
     await voidOrphansOnce(fixture.core, AbortSignal.abort());
     expect(await orphansOf(payment)).toMatchObject([{ retries: 0, outcome: null }]);
     await voidOrphansOnce(fixture.core);
@@ -163,9 +159,7 @@ describe("an orphaned authorization at a gateway that can be read", () => {
   });
 
   it("starts again under a new key when a read finds it held again, with its row unresolved", async () => {
-    const payment = await paid(cards.softDecline);
-    const reference = await authorizeLate(fixture, payment.attempt);
-    await recordOrphan(fixture.core, orphanOf(payment, reference), "reconciliation");
+    const { payment, reference } = await recorded();
     // A gateway that keeps its answer for the key.
     let kept: string | undefined;
     const { connector } = (await fixture.core.bind(payment.attempt.connectionId, "SANDBOX_A", 1))!;
@@ -187,9 +181,7 @@ describe("an orphaned authorization at a gateway that can be read", () => {
   });
 
   it("is left to a person when it has been captured meanwhile", async () => {
-    const payment = await paid(cards.softDecline);
-    const reference = await authorizeLate(fixture, payment.attempt);
-    await recordOrphan(fixture.core, orphanOf(payment, reference), "reconciliation");
+    const { payment, reference } = await recorded();
     await voidOrphansOnce(
       withAnswers(fixture.core, { void: async (): Promise<VoidAnswer> => ({ type: "alreadyCaptured" }) }),
     );
@@ -327,9 +319,7 @@ async function voided(): Promise<Paid> {
     capture: async () => ({ type: "refused", definitive: true, gatewayCode: "expired" }),
     void: async () => ({ type: "done" }),
   });
-  const session = await fixture.newSession();
-  await fixture.submitAndLeave(session, core);
-  await Promise.all(core.inFlight);
+  const session = await fixture.submitOn(core);
   return { session, attempt: (await fixture.loadSession(session)).attempts[0]! };
 }
 

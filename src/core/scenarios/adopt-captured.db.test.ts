@@ -195,17 +195,8 @@ describe("a session in doubt whose capture was unanswered before the backup", ()
 });
 
 describe("a session that was being paid at the moment of the backup", () => {
-  /** A session whose first gateway's answer was lost, so its attempt was open when the backup was taken. */
-  async function beingPaid(): Promise<PaymentSession> {
-    const session = await fixture.newSession();
-    await fixture.sandbox.hold("a.authorize");
-    await fixture.submitAndLeave(session);
-    await fixture.sandbox.paused({ operation: "a.authorize" });
-    return session;
-  }
-
   it("succeeds with the money that a person adopts, and voids the attempt without an answer", async () => {
-    const session = await beingPaid();
+    const session = await restore.beingPaid(fixture);
     const attempt = await payUnseen(session, 1, "captured");
     await declare();
     const found = await fixture.asOwner.transaction((tx) =>

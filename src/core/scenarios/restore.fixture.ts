@@ -45,6 +45,15 @@ export async function payUnseen(
   return attemptReference;
 }
 
+/** A session whose first gateway's answer was lost, so its attempt was open when the backup was taken. */
+export async function beingPaid(fixture: CoreFixture): Promise<PaymentSession> {
+  const session = await fixture.newSession();
+  await fixture.sandbox.hold("a.authorize");
+  await fixture.submitAndLeave(session);
+  await fixture.sandbox.paused({ operation: "a.authorize" });
+  return session;
+}
+
 /** Runs turns of recovery, beginning two minutes after the restore. */
 export async function turns(
   fixture: CoreFixture,

@@ -31,14 +31,20 @@ const payUnseen = (session: PaymentSession, at: 0 | 1, upTo: "held" | "captured"
 const turns = (session: PaymentSession, count?: number, core?: Core) => restore.turns(fixture, session, count, core);
 const declare = () => declareRestore(fixture.asOwner, { backupTakenAt: undefined });
 
+/** Pays a new session unseen, and declares the restore. */
+async function paidUnseen(at: 0 | 1, upTo: "held" | "captured") {
+  const session = await fixture.newSession();
+  const reference = await payUnseen(session, at, upTo);
+  await declare();
+  return { session, reference };
+}
+
 const statusesAt = async (reference: string) =>
   (await fixture.sandbox.authorizations(reference)).map(({ status }) => status);
 
 describe("a session that was not submitted at the time of the backup", () => {
   it("ends SUCCEEDED when a gateway that can be read has captured it since, and takes nothing more", async () => {
-    const session = await fixture.newSession();
-    const reference = await payUnseen(session, 0, "captured");
-    await declare();
+    const { session, reference } = await paidUnseen(0, "captured");
     await expect(fixture.submit(session, cards.approved)).rejects.toMatchObject({ code: "already_submitted" });
     expect(await turns(session)).toMatchObject({ status: "SUCCEEDED", phase: "DONE", capturedVia: "SANDBOX_A" });
     expect(await statusesAt(reference)).toEqual(["captured"]);
@@ -47,9 +53,7 @@ describe("a session that was not submitted at the time of the backup", () => {
   });
 
   it("ends SUCCEEDED when one that only sends notifications has captured it, as a void reveals", async () => {
-    const session = await fixture.newSession();
-    const reference = await payUnseen(session, 1, "captured");
-    await declare();
+    const { session, reference } = await paidUnseen(1, "captured");
     expect(await turns(session)).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B" });
     expect(await statusesAt(reference)).toEqual(["captured"]);
   });
@@ -93,9 +97,7 @@ describe("a session that was not submitted at the time of the backup", () => {
   });
 
   it("has a hold voided that is reported after its end, also where only the refusal of a void names it", async () => {
-    const session = await fixture.newSession();
-    const reference = await payUnseen(session, 1, "held");
-    await declare();
+    const { session, reference } = await paidUnseen(1, "held");
     expect(await turns(session, 12)).toMatchObject({ status: "DEGRADED", phase: "DONE" });
     const text = `INSERT INTO gateway_notification (connection_id, notification_id, kind, attempt_reference, gateway_reference)
       SELECT $1, kind, kind, $2, 'hold of ' || kind FROM unnest(ARRAY['held','void_refused']) kind`;
@@ -165,9 +167,7 @@ describe("a session whose gateway finds nothing by our reference, as when its se
   });
 
   it("ends DEGRADED when there was a hold, which is voided; its key is never reused, even after release", async () => {
-    const session = await fixture.newSession();
-    const reference = await payUnseen(session, 0, "held");
-    await declare();
+    const { session, reference } = await paidUnseen(0, "held");
     await fixture.sandbox.setDown("B", true);
     expect(await turns(session, 2, searching())).toMatchObject({ status: "CREATED" });
     expect(await statusesAt(reference)).toEqual(["voided"]);
@@ -180,9 +180,7 @@ describe("a session whose gateway finds nothing by our reference, as when its se
   });
 
   it("stays in doubt when money was taken, and ends SUCCEEDED once the capture is found", async () => {
-    const session = await fixture.newSession();
-    const reference = await payUnseen(session, 0, "captured");
-    await declare();
+    const { session, reference } = await paidUnseen(0, "captured");
     expect(await turns(session, 6, searching())).toMatchObject({ status: "CREATED", phase: "PROCESSING" });
     expect(await turns(session, 9)).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_A" });
     expect(await statusesAt(reference)).toEqual(["captured"]);
@@ -204,17 +202,8 @@ describe("a session whose gateway finds nothing by our reference, as when its se
 });
 
 describe("a session that was being paid at the moment of the backup", () => {
-  /** A session whose first gateway's answer was lost, so its attempt was open when the backup was taken. */
-  async function beingPaid(): Promise<PaymentSession> {
-    const session = await fixture.newSession();
-    await fixture.sandbox.hold("a.authorize");
-    await fixture.submitAndLeave(session);
-    await fixture.sandbox.paused({ operation: "a.authorize" });
-    return session;
-  }
-
   it("adopts no hold of the first gateway when the second has captured since", async () => {
-    const session = await beingPaid();
+    const session = await restore.beingPaid(fixture);
     const reference = await payUnseen(session, 1, "captured");
     await declare();
     await fixture.sandbox.release();
@@ -242,7 +231,7 @@ describe("a session that was being paid at the moment of the backup", () => {
   });
 
   it("captures nothing before the other gateway's hold is voided, of which the lost database may have sent a capture", async () => {
-    const session = await beingPaid();
+    const session = await restore.beingPaid(fixture);
     const second = await payUnseen(session, 1, "held");
     await declare();
     await fixture.sandbox.release();
@@ -316,7 +305,7 @@ describe("a session that was being paid at the moment of the backup", () => {
   });
 
   it("is captured once when its own attempt was captured since", async () => {
-    const session = await beingPaid();
+    const session = await restore.beingPaid(fixture);
     await declare();
     await fixture.sandbox.release();
     await Promise.all(fixture.core.inFlight);

@@ -51,8 +51,7 @@ describe("the failure of one of two captures at Adyen", () => {
   });
 
   it("goes to a person alone while the other one stands, and to the merchant once that one fails too", async () => {
-    await adyen.listen(false);
-    const { session, attempt } = await adyen.pay(cards.approved);
+    const { session, attempt } = await adyen.payUnheard(cards.approved);
     await adyen.take(bodyOf(itemOf(attempt, { psp: "A" })));
     await adyen.take(bodyOf(itemOf(attempt, { psp: "B", success: "false" })));
     expect(await fixture.eventTypes(session)).toEqual(["payment_session.succeeded"]);
@@ -68,8 +67,7 @@ describe("the failure of one of two captures at Adyen", () => {
   });
 
   it("sends no event when both reports are present at once", async () => {
-    await adyen.listen(false);
-    const { session, attempt } = await adyen.pay(cards.approved);
+    const { session, attempt } = await adyen.payUnheard(cards.approved);
     await adyen.take(bodyOf(itemOf(attempt, { psp: "B", success: "false" }), itemOf(attempt, { psp: "A" })));
     expect(await fixture.eventTypes(session)).toEqual(["payment_session.succeeded"]);
     expect((await itemsOf(fixture, session)).map(({ kind }) => kind)).toEqual(["RECORD_MISMATCH"]);
@@ -88,8 +86,7 @@ describe("the failure of one of two captures at Adyen", () => {
   });
 
   it("is followed by a row for a person when the other one is later reported as done", async () => {
-    await adyen.listen(false);
-    const { session, attempt } = await adyen.pay(cards.approved);
+    const { session, attempt } = await adyen.payUnheard(cards.approved);
     await adyen.take(bodyOf(itemOf(attempt, { psp: "B", success: "false" })));
     await adyen.take(bodyOf(itemOf(attempt, { psp: "A" })));
     expect(await fixture.eventTypes(session)).toEqual(["payment_session.succeeded", "payment_attempt.capture_failed"]);
@@ -104,8 +101,7 @@ describe("a report that differs from one capture of the amount", () => {
     ["a capture of another authorization", { originalReference: "OTHER" }],
     ["a void of the captured authorization", { eventCode: "CANCELLATION" }],
   ])("becomes a row for a person at once: %s", async (_what, changes) => {
-    await adyen.listen(false);
-    const { session, attempt } = await adyen.pay(cards.approved);
+    const { session, attempt } = await adyen.payUnheard(cards.approved);
     await adyen.take(bodyOf(itemOf(attempt, { psp: "A" })));
     await fixture.after(60 * 48, () => adyen.take(bodyOf(itemOf(attempt, { psp: "B", ...changes }))));
     expect(await itemsOf(fixture, session)).toMatchObject([{ kind: "RECORD_MISMATCH", attemptId: attempt.id }]);
@@ -113,8 +109,7 @@ describe("a report that differs from one capture of the amount", () => {
   });
 
   it("confirms nothing when it is about another authorization", async () => {
-    await adyen.listen(false);
-    const { session, attempt } = await adyen.pay(cards.approved);
+    const { session, attempt } = await adyen.payUnheard(cards.approved);
     await adyen.take(bodyOf(itemOf(attempt, { psp: "A", originalReference: "OTHER" })));
     expect(await adyen.stateOf(session)).toMatchObject({ status: "SUCCEEDED", captureConfirmed: false });
   });
@@ -123,8 +118,7 @@ describe("a report that differs from one capture of the amount", () => {
     ["the whole amount", {}],
     ["a part of it", { value: 100 }],
   ])("becomes a row for a person at once when an attempt declined days ago is captured: %s", async (_what, of) => {
-    await adyen.listen(false);
-    const { session, attempt } = await adyen.pay(cards.softDecline);
+    const { session, attempt } = await adyen.payUnheard(cards.softDecline);
     await fixture.after(60 * 48, () =>
       adyen.take(bodyOf(itemOf(attempt, { psp: "A", originalReference: "LATE", ...of }))),
     );

@@ -24,8 +24,7 @@ describe("a capture at Adyen", () => {
   });
 
   it("reaches the merchant once, with an alarm, when the card scheme rejects it after it was confirmed", async () => {
-    await adyen.listen(false);
-    const { session, attempt } = await adyen.pay(cards.approved);
+    const { session, attempt } = await adyen.payUnheard(cards.approved);
     await adyen.take(bodyOf(itemOf(attempt, { psp: "C1" })));
     expect(await adyen.stateOf(session)).toMatchObject({ status: "SUCCEEDED", captureConfirmed: true });
     const failed = bodyOf(itemOf(attempt, { psp: "C1", eventCode: "CAPTURE_FAILED" }));
@@ -42,8 +41,7 @@ describe("a capture at Adyen", () => {
   });
 
   it("has the same result in whatever order notifications arrive", async () => {
-    await adyen.listen(false);
-    const { session, attempt } = await adyen.pay(cards.approved);
+    const { session, attempt } = await adyen.payUnheard(cards.approved);
     const pspReference = attempt.gatewayReference!;
     const late = itemOf(attempt, { psp: "", pspReference, eventCode: "AUTHORISATION", originalReference: "" });
     const failed = itemOf(attempt, { psp: "C1", eventCode: "CAPTURE_FAILED" });
@@ -53,8 +51,7 @@ describe("a capture at Adyen", () => {
   });
 
   it("is neither confirmed nor failed by forged notifications, or those of another amount or account", async () => {
-    await adyen.listen(false);
-    const { session, attempt } = await adyen.pay(cards.approved);
+    const { session, attempt } = await adyen.payUnheard(cards.approved);
     const stranger = bodyOf(itemOf(attempt, { psp: "F1" }, {}, "AB".repeat(32)));
     await expect(adyen.take(stranger)).rejects.toMatchObject({ code: "invalid_key" });
     const hijacked = bodyOf(itemOf(attempt, { psp: "F2" }, { hmacSignature: "AAAA" }), itemOf(attempt, { psp: "F3" }));
@@ -109,8 +106,7 @@ describe("a payment without Adyen's answer", () => {
   });
 
   it("ends after its latest execution time when a notification declines it and Adyen refuses to cancel", async () => {
-    await adyen.listen(false);
-    const { session, attempt } = await adyen.pay(cards.allDown);
+    const { session, attempt } = await adyen.payUnheard(cards.allDown);
     const original = { originalReference: "" };
     const declined = itemOf(attempt, { ...original, psp: "D1", eventCode: "AUTHORISATION", success: "false" });
     const refused = itemOf(attempt, {
@@ -137,8 +133,7 @@ describe("a payment without Adyen's answer", () => {
   });
 
   it("is voided repeatedly while a hold is reported besides the decline", async () => {
-    await adyen.listen(false);
-    const { session, attempt } = await adyen.pay(cards.allDown);
+    const { session, attempt } = await adyen.payUnheard(cards.allDown);
     const original = { originalReference: "" };
     const declined = itemOf(attempt, { ...original, psp: "D1", eventCode: "AUTHORISATION", success: "false" });
     await adyen.take(bodyOf(declined, itemOf(attempt, { ...original, psp: "H1", eventCode: "AUTHORISATION" })));
@@ -154,8 +149,7 @@ describe("a payment without Adyen's answer", () => {
   });
 
   it("ends when a person cancels it at Adyen, and not when a person refunds it", async () => {
-    await adyen.listen(false);
-    const { session, attempt } = await adyen.pay(cards.allDown);
+    const { session, attempt } = await adyen.payUnheard(cards.allDown);
     const found = { originalReference: "LATEFOUND", eventCode: "CANCEL_OR_REFUND" };
     await adyen.take(bodyOf(itemOf(attempt, { ...found, psp: "R1" }, { "modification.action": "refund" })));
     await recover();
@@ -169,8 +163,7 @@ describe("a payment without Adyen's answer", () => {
 // Last, because every later payment of this file would be made with these credentials.
 describe("a payment whose connection has got the credentials of another account since, with the same key", () => {
   it("still hears of its capture", async () => {
-    await adyen.listen(false);
-    const { session, attempt } = await adyen.pay(cards.approved);
+    const { session, attempt } = await adyen.payUnheard(cards.approved);
     const { database, sealing } = fixture.core;
     const { connectionId } = attempt;
     const credentials = { apiKey: "AQEanykeywilldo", merchantAccount: "OtherShopECOM", hmacKey: "0F".repeat(32) };

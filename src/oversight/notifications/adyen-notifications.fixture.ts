@@ -1,16 +1,14 @@
 /** Payments at Adyen's emulator, and notifications about them: the emulator's own, or any that a test signs. */
 
 import type { Attempt, PaymentSession } from "../../core/rows/entities.ts";
-import { type CoreFixture, cards, startCoreFixture } from "../../core/scenarios/core.fixture.ts";
+import { type CoreFixture, startCoreFixture } from "../../core/scenarios/core.fixture.ts";
 import { withAnswers } from "../../core/scenarios/recovery.fixture.ts";
-import { submitPayment } from "../../core/submit-payment.ts";
 import { Receiver } from "../../dev/testing/receiver.ts";
 import { type SignedFields, signNotification } from "../../gateways/adyen/notification-signature.ts";
 import { recordConnection, recordVerified, stageCredentials } from "../../gateways/connections.ts";
 import type { Connector } from "../../gateways/connector.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
-import { Secret } from "../../platform/secrets.ts";
 import { takeNotification } from "./intake.ts";
 import { processNotificationsOnce } from "./process-notifications.ts";
 
@@ -76,19 +74,19 @@ export class AdyenNotifications {
   }
 
   async pay(card: string): Promise<Payment> {
-    const session = await this.fixture.newSession();
-    await this.fixture.submit(session, card);
-    await Promise.all(this.fixture.core.inFlight);
+    const session = await this.fixture.pay(card);
     return { session, attempt: await this.firstOf(session) };
+  }
+
+  /** Makes a payment of which no notification arrives. */
+  async payUnheard(card: string): Promise<Payment> {
+    await this.listen(false);
+    return this.pay(card);
   }
 
   /** Makes a payment whose capture gets this answer, in the state that the submitter reached. */
   async payWith(capture: Connector["capture"]): Promise<Payment> {
-    const session = await this.fixture.newSession();
-    const core = withAnswers(this.fixture.core, { capture });
-    this.fixture.useCard(cards.approved);
-    await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal: AbortSignal.abort() });
-    await Promise.all(core.inFlight);
+    const session = await this.fixture.submitOn(withAnswers(this.fixture.core, { capture }));
     return { session, attempt: await this.firstOf(session) };
   }
 
