@@ -127,7 +127,7 @@ describe("an orphaned authorization at a gateway that can be read", () => {
   });
 
   it("is voided until the gateway acknowledges, with pauses between", async () => {
-    const { payment, reference } = await recorded();
+    const { payment } = await recorded();
     await fixture.sandbox.setDown("A", true);
     await voidOrphansOnce(fixture.core);
     expect(await orphansOf(payment)).toMatchObject([{ retries: 1, outcome: null, waits: true }]);
@@ -140,7 +140,7 @@ describe("an orphaned authorization at a gateway that can be read", () => {
   });
 
   it("is repeated and stays in the work queue while there is no connector for it", async () => {
-    const { payment, reference } = await recorded();
+    const { payment } = await recorded();
     await voidOrphansOnce(withoutConnectors(fixture.core));
     expect(await orphansOf(payment)).toMatchObject([{ retries: 1, outcome: null, waits: true }]);
     expect(await itemsOf(fixture, payment.session)).toMatchObject([
@@ -151,7 +151,7 @@ describe("an orphaned authorization at a gateway that can be read", () => {
   });
 
   it("is left to another worker by one that is stopping", async () => {
-    const { payment, reference } = await recorded();
+    const { payment } = await recorded();
     await voidOrphansOnce(fixture.core, AbortSignal.abort());
     expect(await orphansOf(payment)).toMatchObject([{ retries: 0, outcome: null }]);
     await voidOrphansOnce(fixture.core);
@@ -181,7 +181,7 @@ describe("an orphaned authorization at a gateway that can be read", () => {
   });
 
   it("is left to a person when it has been captured meanwhile", async () => {
-    const { payment, reference } = await recorded();
+    const { payment } = await recorded();
     await voidOrphansOnce(
       withAnswers(fixture.core, { void: async (): Promise<VoidAnswer> => ({ type: "alreadyCaptured" }) }),
     );
