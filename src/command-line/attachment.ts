@@ -1,6 +1,8 @@
 /** Finds the installation that a command works on: a demo's state folder, or an address and a secret. */
+
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import type { ChannelCredentials } from "@grpc/grpc-js";
 import { Command, Option } from "commander";
 import type { DashboardClient, DashboardCredential } from "../client/dashboard-client.ts";
 import { ApiError } from "../client/merchant/api-error.ts";
@@ -18,6 +20,9 @@ export type AttachOptions = OutputOptions & {
   readonly grpcAddress?: string;
   /** Authorities of the server's certificate; without it the connection is not encrypted. */
   readonly tlsCaFile?: string;
+  /** The certificate and its key for a server that requires one of its clients. */
+  readonly tlsCertFile?: string;
+  readonly tlsKeyFile?: string;
   readonly operatorTokenFile?: string;
   readonly service?: string;
   readonly serviceKeyFile?: string;
@@ -51,6 +56,8 @@ function addAttachment(command: Command): Command {
     .option("--demo <folder>", "state folder of a running demo", ".switchyard")
     .option("--grpc-address <host:port>", "gRPC address of an installation, instead of a demo")
     .option("--tls-ca-file <file>", "authority of its certificate, in PEM; the connection is then encrypted")
+    .option("--tls-cert-file <file>", "certificate of this client, in PEM, if the server requires one")
+    .option("--tls-key-file <file>", "private key of this certificate, in PEM")
     .option("--operator-token-file <file>", "file with the operator token; or set SWITCHYARD_OPERATOR_TOKEN")
     .option("--service <name>", "call as this internal service instead of an operator")
     .option("--service-key-file <file>", "file with the private key of the service")
@@ -95,9 +102,7 @@ export async function attachedCall<Answer>(
 ): Promise<Answer> {
   const { createDashboardClient } = await import("../client/dashboard-client.ts");
   const { grpcAddress, credential } = await attach(options);
-  const { tlsCaFile } = options;
-  const channel = tlsCaFile && (await import("@grpc/grpc-js")).credentials.createSsl(readFileSync(tlsCaFile));
-  const dashboard = createDashboardClient(grpcAddress, credential, options.cell, channel || undefined);
+  const dashboard = createDashboardClient(grpcAddress, credential, options.cell, await channelOf(options));
   try {
     return await call(dashboard);
   } catch (error) {
@@ -109,6 +114,23 @@ export async function attachedCall<Answer>(
   } finally {
     dashboard.close();
   }
+}
+
+async function channelOf({
+  tlsCaFile,
+  tlsCertFile,
+  tlsKeyFile,
+}: AttachOptions): Promise<ChannelCredentials | undefined> {
+  if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined))
+    throw new UsageError("Give --tls-cert-file and --tls-key-file together.");
+  if (tlsCaFile === undefined && tlsCertFile !== undefined)
+    throw new UsageError("Give --tls-ca-file with --tls-cert-file: without it the connection is not encrypted.");
+  if (tlsCaFile === undefined) return undefined;
+  const { credentials } = await import("@grpc/grpc-js");
+  const [authority, key, certificate] = [tlsCaFile, tlsKeyFile, tlsCertFile].map((file) =>
+    file ? readFileSync(file) : null,
+  );
+  return credentials.createSsl(authority, key, certificate);
 }
 
 const refusedToken =

@@ -1,8 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createServer as createTlsServer } from "node:tls";
 import { afterAll, expect, it } from "vitest";
 import { startDashboardFixture } from "../dashboard/dashboard.fixture.ts";
+import { TestAuthority } from "../dev/testing/certificates.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { runCommandHere } from "../dev/testing/run-command-here.ts";
 
@@ -84,4 +87,36 @@ it.each([
 ])("refuses %s, and names it", async (_what, parts, start) => {
   const { code, out, err } = await run(...parts);
   expect({ code, out, start: err.slice(0, start.length) }).toEqual({ code: 1, out: "", start });
+});
+
+it("calls a port with TLS, also one that requires a certificate of its clients", async () => {
+  const authority = new TestAuthority("ours");
+  const [server, client] = [authority.issue("server"), authority.issue("operators")];
+  const [, port] = dashboard.address.split(":");
+  const own = { cert: server.cert, key: server.key, ca: authority.cert, requestCert: true, ALPNProtocols: ["h2"] };
+  const callers: string[] = [];
+  const tls = createTlsServer(own, (socket) => {
+    callers.push(socket.getPeerCertificate().subject.CN as string);
+    const inner = connect(Number(port), "127.0.0.1");
+    socket.pipe(inner).pipe(socket);
+    for (const end of [socket, inner]) end.on("error", () => end.destroy());
+  });
+  await new Promise<void>((resolve) => tls.listen(0, "127.0.0.1", resolve));
+  const address = `127.0.0.1:${(tls.address() as AddressInfo).port}`;
+  const call = (...options: string[]) =>
+    runCommandHere(["rpc", "PaymentService/ListPayments", "{}", ...at, "--grpc-address", address, ...options], { env });
+  const [trust, certificate] = [
+    ["--tls-ca-file", authority.certFile],
+    ["--tls-cert-file", client.certFile],
+  ];
+  try {
+    expect(await call(...trust, ...certificate, "--tls-key-file", client.keyFile)).toMatchObject({ code: 0, err: "" });
+    expect(callers).toEqual(["operators"]);
+    expect((await call(...trust, ...certificate)).err).toBe("Give --tls-cert-file and --tls-key-file together.\n");
+    const withoutTrust = await call(...certificate, "--tls-key-file", client.keyFile);
+    expect(withoutTrust.err).toMatch(/^Give --tls-ca-file with --tls-cert-file/);
+  } finally {
+    tls.close();
+    authority.close();
+  }
 });
