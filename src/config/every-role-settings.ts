@@ -59,7 +59,7 @@ export const everyRoleSettings = {
   environments: withDefault("SWITCHYARD_ENVIRONMENTS", "test", {
     roles: databaseRoles,
     kind: text(/^(test|live|test,live)$/, "test, live or test,live"),
-    about: "`test`, `live` or `test,live`",
+    about: "`test`, `live` or `test,live`; required if there are settings of live",
     example: "live",
   }),
   metricsPort: withDefault("SWITCHYARD_METRICS_PORT", "0", {

@@ -58,6 +58,7 @@ function makeRequired(): Record<string, string> {
   });
   const ports = ["PUBLIC_PORT", "GRPC_PORT", "DASHBOARD_PORT", "VAULT_PORT", "VAULT_GRPC_PORT", "SANDBOX_PORT"];
   return {
+    SWITCHYARD_ENVIRONMENTS: "test",
     ...Object.fromEntries(perSide),
     ...Object.fromEntries(ports.map((name, index) => [`SWITCHYARD_${name}`, String(8_000 + index)])),
     SWITCHYARD_ERROR_DOCS_URL: "https://pay.example/docs/errors",
@@ -124,6 +125,8 @@ function isRefused(row: Row, value: string | undefined, others: Variables = {}):
   );
 }
 
+// The dashboard requires its origin, and settings of live the environments; the rows describe both.
+const requiredHere = ["SWITCHYARD_DASHBOARD_ORIGIN", "SWITCHYARD_ENVIRONMENTS"];
 const settings = rows.filter(({ roles }) => roles.some((role) => role !== "commands"));
 
 describe("docs/configuration.md", () => {
@@ -152,8 +155,7 @@ describe("docs/configuration.md", () => {
   it("says of each setting whether it is required", () => {
     const wrong = settings.filter((row) => {
       const others = row.defaultText.endsWith("`saas`") ? modes("saas") : {};
-      // The dashboard requires its origin, and says so in the row.
-      const isRequired = row.defaultText.startsWith("required") || row.name === "SWITCHYARD_DASHBOARD_ORIGIN";
+      const isRequired = row.defaultText.startsWith("required") || requiredHere.includes(row.name);
       return isRefused(row, undefined, others) !== isRequired;
     });
     expect(wrong.map(({ name }) => name)).toEqual([]);
