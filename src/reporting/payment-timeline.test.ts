@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Stop } from "../core/rows/entities.ts";
 import type { PaymentDetails } from "./payment-details.ts";
 import { writeTimeline } from "./payment-timeline.ts";
 
@@ -18,7 +19,7 @@ const empty = {
 const timelineOf = (details: object) =>
   writeTimeline({ session: { status: "CREATED" }, ...empty, ...details } as unknown as PaymentDetails);
 
-function stepsOf(attempt: { nextBecause: string | null; captureRefusalCode: string | null }): string[] {
+function stepsOf(attempt: { nextBecause: string | null; captureRefusalCode: string | null; stop?: Stop }): string[] {
   const held = { gateway: "STRIPE", failureKind: null, gatewayReference: "pi_1", startedAt, answeredAt, ...attempt };
   return timelineOf({ attempts: [held] }).map(({ step }) => step);
 }
@@ -30,6 +31,12 @@ it("writeTimeline() distinguishes a hold that a look-up found from an authorizat
   expect(stepsOf({ nextBecause: "No answer in time.", captureRefusalCode: null })).toContain(
     "No usable answer after 10002 ms; it was found to hold the amount, reference pi_1",
   );
+  const paid = {
+    nextBecause: "The order is paid by ps_1.",
+    captureRefusalCode: null,
+    stop: "order_being_paid" as const,
+  };
+  expect(stepsOf(paid)).toContain("Authorized after 10002 ms, reference pi_1");
   expect(stepsOf({ nextBecause: "Rule 3 goes on.", captureRefusalCode: "51" })).toContain(
     "Authorized after 10002 ms, reference pi_1",
   );

@@ -327,7 +327,7 @@ const refusalInWords: Record<Refusal, string> = {
  * time is in it.
  */
 function answerStep(attempt: Attempt, at: Date | null | undefined, took = ""): Moment {
-  const { gateway: actor, gatewayCode, gatewayReference, failureKind } = attempt;
+  const { gateway: actor, gatewayCode, gatewayReference, failureKind, stop } = attempt;
   // The reason of a refused capture is shown with the refusal, that of another amount with the capture.
   const isLater = attempt.captureRefusalCode !== null || hasOtherAmount(attempt);
   const why = isLater ? undefined : (attempt.nextBecause ?? undefined);
@@ -335,7 +335,8 @@ function answerStep(attempt: Attempt, at: Date | null | undefined, took = ""): M
     case null:
     case undefined: {
       const reference = gatewayReference ? `, reference ${gatewayReference}` : "";
-      // Only a look-up after a missing answer leaves a reason for the next step without a failure.
+      if (stop === "order_being_paid") return { at, actor, step: `Authorized${took}${reference}`, why, tone: "WARN" };
+      // Otherwise only a look-up after a missing answer leaves a reason for the next step without a failure.
       if (why !== undefined)
         return {
           at,
