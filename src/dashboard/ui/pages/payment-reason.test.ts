@@ -44,6 +44,12 @@ describe("reasonOf()", () => {
     expect(reasonOf(create(PaymentSchema, { summary, events }))).toBe(
       "Sandbox B accepted the capture, and reported later that it failed.",
     );
+    const standing = create(PaymentSchema, {
+      summary,
+      events,
+      amountRefundable: { amountMinor: 900n, currency: "EUR" },
+    });
+    expect(reasonOf(standing)).not.toContain("failed");
   });
 
   it("says which gateway failed last, and nothing while a payment goes on", () => {

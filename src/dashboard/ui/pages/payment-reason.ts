@@ -39,7 +39,9 @@ const challenges: Readonly<Record<number, string>> = {
 };
 
 /** Returns the sentence; undefined while the payment is in progress, or if its timeline alone says why it ended. */
-export function reasonOf(payment: Pick<Payment, "summary" | "attempts" | "events">): string | undefined {
+export function reasonOf(
+  payment: Pick<Payment, "summary" | "attempts" | "events" | "amountRefundable">,
+): string | undefined {
   const { summary, attempts } = payment;
   const last = attempts.at(-1);
   switch (summary?.status) {
@@ -58,8 +60,12 @@ export function reasonOf(payment: Pick<Payment, "summary" | "attempts" | "events
   }
 }
 
-/** Reports whether the gateway accepted the capture, and reported later that it failed. */
-export function isCaptureFailed({ events }: Pick<Payment, "events">): boolean {
+/**
+ * Reports whether the gateway accepted the capture, and reported later that it failed. If anything can be refunded, a
+ * second capture of the payment was reported as done since.
+ */
+export function isCaptureFailed({ events, amountRefundable }: Pick<Payment, "events" | "amountRefundable">): boolean {
+  if (amountRefundable && amountRefundable.amountMinor > 0n) return false;
   return events.some(({ type }) => type === "payment_attempt.capture_failed");
 }
 

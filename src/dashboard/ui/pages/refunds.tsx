@@ -47,7 +47,8 @@ export function RefundsPage() {
       <PageHead
         title="Refunds"
         actions={
-          hasRows && (
+          hasRows &&
+          problem === undefined && (
             <CsvExport
               file={`refunds-${environmentName}.csv`}
               what="refunds"
