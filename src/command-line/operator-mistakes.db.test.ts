@@ -60,6 +60,8 @@ it("rotates a key only in the file that it belongs to", async () => {
   );
   expect((await rotate("accounts-sealing", "--accounts-keys", keys)).err).toContain("key file of the dashboard");
   expect((await rotate("signing", "--keys", vaultKeys, "--vault-keys", keys)).code).toBe(1);
+  const separate = ["server-keys", "separate", "--keys", vaultKeys, "--vault-out", join(folder, "separated.json")];
+  expect((await run(separate)).err).toBe(`${vaultKeys}: it is not the key file that this option needs.\n`);
   expect([readFileSync(keys, "utf8"), readFileSync(vaultKeys, "utf8")]).toEqual(before);
 });
 
@@ -90,8 +92,11 @@ it("repeats nothing of a secret that stands where a key file should be", async (
   });
   expect(serve.err).toContain("SWITCHYARD_LIVE_KEYS_FILE: it must be JSON");
   const rotate = await run(["server-keys", "rotate", "--key", "sealing", "--step", "add", "--keys", secret]);
-  expect(rotate.err).toContain("it must be JSON");
-  expect(serve.err + rotate.err).not.toContain("s3cret");
+  expect(rotate.err).toContain(`${secret}: it must be JSON`);
+  const owned = ["--vault-keys", secret, "--url", accounts.ownerUrl];
+  const drop = await run(["server-keys", "rotate", "--key", "store-ring", "--step", "drop", ...owned]);
+  expect(drop).toMatchObject({ code: 1, err: rotate.err });
+  expect(serve.err + rotate.err + drop.err).not.toContain("s3cret");
 });
 
 it("refuses an address that is no host and port", async () => {

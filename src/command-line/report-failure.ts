@@ -43,12 +43,14 @@ const remedies: Readonly<Record<string, string>> = {
   "57P03": "Wait until PostgreSQL has started.",
   ECONNREFUSED: "Start the server, or correct its address.",
   ENOTFOUND: "Correct the address.",
+  CERT_HAS_EXPIRED: "Renew the server's certificate.",
+  ERR_TLS_CERT_ALTNAME_INVALID: "Use a host name in the address for which the server's certificate was issued.",
 };
-const untrusted = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|ERR_TLS_CERT_)/;
+const untrusted = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_)/;
 
 function remedyFor({ code = "", syscall, port, routine }: SystemError): string | undefined {
   if (syscall === "listen") return `Change ${portSetting(port)} or SWITCHYARD_HOST, or stop what uses the port.`;
-  if (untrusted.test(code))
+  if (untrusted.test(code) && !(code in remedies))
     return "Name the authority of the server's certificate in the database's address: sslrootcert=FILE (docs/postgresql.md).";
   if (routine === "get_role_oid") return "Create this role first, or correct its name.";
   return remedies[code];

@@ -150,7 +150,7 @@ async function refuseKeyInUse(key: "store-ring" | "wallet-ring", options: Option
   const { environment } = readVaultKeys(path);
   if (environment !== "test" && environment !== "live")
     throw new UsageError(`${path} is not the key file of the vault.`);
-  const { storeRing, walletRing } = parseVaultKeys(readFileSync(path, "utf8"), environment);
+  const { storeRing, walletRing } = readKeyFile(path, (text) => parseVaultKeys(text, environment));
   const [ring, find, sealed, remedy] =
     key === "store-ring"
       ? ([storeRing, findSealingKeys, "stored cards", "reseal-stored-cards"] as const)
@@ -172,9 +172,21 @@ const readKeys = (path: string) => read<KeyFile>(path, "edge, worker and dashboa
 const readVaultKeys = (path: string) => read<VaultKeyFile>(path, "the vault", (file) => "vaultRing" in file);
 const isOfDashboard = (file: object) => "sealing" in file && !("environment" in file);
 
+/** Reads a key file. A file that is not the one that the option means is a mistake of the caller. */
+export function readKeyFile<Keys>(path: string, parse: (text: string) => Keys): Keys {
+  const text = readFileSync(path, "utf8");
+  try {
+    return parse(text);
+  } catch (error) {
+    // A member that should be there is not.
+    const isOther = error instanceof TypeError || !(error instanceof Error);
+    throw new UsageError(`${path}: ${isOther ? "it is not the key file that this option needs" : error.message}.`);
+  }
+}
+
 /** Reads a key file. Another process's file must not get a key: each would open what only one of them should. */
 function read<File extends AnyKeyFile>(path: string, owner: string, isOwn: (file: object) => boolean): File {
-  const file: unknown = parseSecretJson(readFileSync(path, "utf8"));
+  const file: unknown = readKeyFile(path, parseSecretJson);
   if (typeof file === "object" && file !== null && isOwn(file)) return file as File;
   throw new UsageError(`${path} is not the key file of ${owner}.`);
 }

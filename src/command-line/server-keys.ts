@@ -16,7 +16,7 @@ import { resealWalletKeys } from "../platform/wallet-ring.ts";
 import { describedCommand, UsageError } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
 import { addOwnerUrl, type OwnerUrlOptions, onOwnerDatabase } from "./owner-url.ts";
-import { rotateCommand } from "./rotate-keys.ts";
+import { readKeyFile, rotateCommand } from "./rotate-keys.ts";
 
 export function serverKeysCommand(): Command {
   return new Command("server-keys")
@@ -93,16 +93,6 @@ function writeNew(path: string, text: string): void {
   if (existsSync(path)) throw new UsageError(`${path} exists already and is never overwritten. Choose another name.`);
   mkdirSync(dirname(resolve(path)), { recursive: true });
   writeFileSync(path, text, { mode: 0o600, flag: "wx" });
-}
-
-/** Reads a key file. A file that is not the one that the option means is a mistake of the caller. */
-function readKeyFile<Keys>(path: string, parse: (text: string) => Keys): Keys {
-  const text = readFileSync(path, "utf8");
-  try {
-    return parse(text);
-  } catch (error) {
-    throw new UsageError(`${path}: ${error instanceof Error ? error.message : "it cannot be read"}.`);
-  }
 }
 
 function addServiceCommand(): Command {
