@@ -10,6 +10,6 @@ export const rightNames = [
   ["agreements.read", "Read and list agreements."],
   ["agreements.cancel", "Cancel agreements."],
   ["agreements.charge", "Charge agreements, and make recovery links."],
-  ["ledger.read", "List the ledger."],
+  ["ledger.read", "List the ledger, payouts and settlements."],
   ["events.read", "List and watch events."],
 ] as const;
