@@ -119,14 +119,9 @@ export type AttemptAtGateway = Amount & {
    * word.
    */
   readonly orderRef?: string | undefined;
-  /**
-   * The stored card of the authorize: the creation is repeated with it, and a record read for the names of its chain.
-   */
+  /** The stored card of the authorize, with which the creation is repeated and a record is read for the chain's names. */
   readonly storedCard?: StoredCardUse | undefined;
-  /**
-   * Present for a void: no chain continues from this attempt, so a card that the gateway has attached with it is erased
-   * there, too.
-   */
+  /** Present for a void: no chain continues from this attempt, so the gateway also erases the card attached with it. */
   readonly forgetsCard?: true | undefined;
 };
 
@@ -417,9 +412,7 @@ export type VerifyRow = {
   readonly required: boolean;
   /** A sentence for the person connecting the account; never a credential. */
   readonly detail: string;
-  /**
-   * Present for `credentials`: the gateway's own name of the account that they open. Absent if they may not read it.
-   */
+  /** Present for `credentials` that may read it: the gateway's own name of the account that they open. */
   readonly account?: string | undefined;
 };
 

@@ -21,7 +21,7 @@ const rowsAtOnce = 50;
 /** The list, with its export. Without a payout, the lines are named by their gateway and their day too. */
 export function PayoutLines(props: {
   filter: { readonly payoutId?: string; readonly status?: Status; readonly reason?: string };
-  /** What stands beside the button of the export. */
+  /** The heading or filters in one row with the button of the export. */
   beside: ReactNode;
   file: string;
   empty: ReactNode;

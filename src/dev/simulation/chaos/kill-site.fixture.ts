@@ -21,7 +21,7 @@ type Kill = {
   /** Of the sandbox, each by both roles. */
   readonly operations: readonly string[];
   readonly turn: number;
-  /** What is sent, for the tally. */
+  /** The kind of request, for the tally. */
   readonly what?: string;
   readonly pastLeaseMs: number;
   readonly withinMs: number;
