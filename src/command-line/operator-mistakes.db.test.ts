@@ -62,6 +62,8 @@ it("rotates a key only in the file that it belongs to", async () => {
   expect((await rotate("signing", "--keys", vaultKeys, "--vault-keys", keys)).code).toBe(1);
   const separate = ["server-keys", "separate", "--keys", vaultKeys, "--vault-out", join(folder, "separated.json")];
   expect((await run(separate)).err).toBe(`${vaultKeys}: it is not the key file that this option needs.\n`);
+  const reseal = ["server-keys", "reseal-accounts", "--accounts-keys", keys, "--url", accounts.ownerUrl];
+  expect((await run(reseal)).err).toBe(`${keys}: these are the keys of an environment, not of the accounts.\n`);
   expect([readFileSync(keys, "utf8"), readFileSync(vaultKeys, "utf8")]).toEqual(before);
 });
 

@@ -72,7 +72,9 @@ function readIdentityProvidersFile(reader: SettingReader): string | undefined {
 
 /** Reads the dashboard's key file. Throws an Error that names the member and the rule, never a key. */
 export function parseAccountsKeyFile(text: string): KeyRing {
-  return ringOf(parseSecretJson<AccountsKeyFile>(text).sealing, "sealing");
+  const file = parseSecretJson<AccountsKeyFile & { environment?: unknown }>(text);
+  if (file.environment !== undefined) throw new Error("these are the keys of an environment, not of the accounts");
+  return ringOf(file.sealing, "sealing");
 }
 
 export function generateAccountsKeyFile(): string {
