@@ -35,29 +35,24 @@ export function PayoutLines(props: {
     { ...pages, placeholderData: keepPreviousData },
   );
   return (
-    <PagedRows
-      label="Lines"
-      query={query}
-      rowsOf={(page) => page.lines}
-      head={(rows) => (
-        <div className="page-head">
-          {beside}
-          {rows.length > 0 && (
-            <CsvExport
-              file={file}
-              what="lines"
-              loadPage={async (pageToken, options) => {
-                const page = await client.exportPayoutLines({ merchantId, environment, filter, pageToken }, options);
-                return { ...page, rows: page.lines };
-              }}
-            />
-          )}
-        </div>
-      )}
-      empty={empty}
-    >
-      {(lines) => <LinesTable lines={lines} isOfPayout={filter.payoutId !== undefined} />}
-    </PagedRows>
+    <>
+      <div className="page-head">
+        {beside}
+        {query.data?.pages.some((page) => page.lines.length > 0) && (
+          <CsvExport
+            file={file}
+            what="lines"
+            loadPage={async (pageToken, options) => {
+              const page = await client.exportPayoutLines({ merchantId, environment, filter, pageToken }, options);
+              return { ...page, rows: page.lines };
+            }}
+          />
+        )}
+      </div>
+      <PagedRows label="Lines" query={query} rowsOf={(page) => page.lines} empty={empty}>
+        {(lines) => <LinesTable lines={lines} isOfPayout={filter.payoutId !== undefined} />}
+      </PagedRows>
+    </>
   );
 }
 
